@@ -1,0 +1,1 @@
+"""The code of the attention_lab course: from a table of letter pairs to attention."""
