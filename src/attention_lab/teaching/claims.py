@@ -10,6 +10,7 @@ import re
 import tomllib
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -81,7 +82,9 @@ def check(id: str, value: Any) -> None:
     ``TypeError`` for a value of the wrong type.
     """
     if id not in ledger():
-        raise KeyError(f"no claim {id!r} in the ledger")
+        near = get_close_matches(id, ledger(), n=1)
+        hint = f": did you mean {near[0]!r}?" if near else ""
+        raise KeyError(f"no claim {id!r} in the ledger{hint}")
     claim, here = ledger()[id], plain(value)
     if not agrees(claim, here):
         expected = {"holds": "True", "fact": f"the sources {list(claim.sources)}"}.get(
@@ -120,12 +123,13 @@ def line(claim: Claim, here: Any) -> str:
     says = show(claim, claim.value)
     if claim.kind == "approx":
         says += f" ± {claim.abs if claim.abs is not None else f'{100 * float(claim.rel or 0):g}%'}"
-    return f"✓ {claim.id} · here {about}{show(claim, here)} · document {claim.doc} {says}"
+    said_by = "ledger" if claim.doc == "C" else f"document {claim.doc}"
+    return f"✓ {claim.id} · here {about}{show(claim, here)} · {said_by} {says}"
 
 
 _LINE = re.compile(
     r"^✓ (?P<id>\S+) · (?:(?P<holds>holds)|source (?P<sources>.+)"
-    r"|here (?:≈ )?(?P<here>.+) · document [ABC] .+)$"
+    r"|here (?:≈ )?(?P<here>.+) · (?:document [AB]|ledger) .+)$"
 )
 
 

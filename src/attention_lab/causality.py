@@ -1,0 +1,30 @@
+"""The hard constraint: position t may see positions 0..t, and no other. B batch, T time."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+
+def past_only(scheme: Callable[[Tensor], Tensor], x: Tensor, other: Tensor) -> bool:
+    """Whether ``scheme`` obeys the constraint on x: a new future moves no bit of the past.
+
+    x, other: (B, T, ...), of one shape; ``scheme`` maps (B, T, ...) to (B, T, ...).
+    For each t, the positions after t are taken from ``other``, and the outputs up to t compared.
+    Raises ``ValueError`` when the shapes differ, when there is no future (T below 2), or when
+    ``other`` equals x after position 0, so that nothing would be changed.
+    Source: document A, section 2.
+    """
+    if x.shape != other.shape or x.ndim < 2 or x.shape[1] < 2:
+        raise ValueError(
+            "give x and other of one shape (B, T, ...) with T at least 2, "
+            f"not {tuple(x.shape)} and {tuple(other.shape)}"
+        )
+    if torch.equal(x[:, 1:], other[:, 1:]):
+        raise ValueError("other equals x after position 0: changing nothing proves nothing")
+    before = scheme(x)  # (B, T, ...)
+    for t in range(x.shape[1] - 1):
+        changed = torch.cat([x[:, : t + 1], other[:, t + 1 :]], dim=1)  # (B, T, ...)
+        if not torch.equal(scheme(changed)[:, : t + 1], before[:, : t + 1]):
+            return False
+    return True

@@ -1,0 +1,132 @@
+// What all live figures share: data, shadow root, theme, look. A figure is a subclass with
+// `build(data)`, which returns its nodes, and `static get css()`. Pure functions are static.
+if (!window.AlFigure) {
+  const LOOK = `
+    :host { display: block; max-width: 40rem; margin: 1rem 0; }
+    .al {
+      --surface: #fff; --text: #1b2430; --quiet: #566070; --line: #d8dee6; --edge: #768294;
+      --accent: #2b62b5; --track: #eef2f7; --error: #b3261e;
+      all: initial; display: block; box-sizing: border-box; padding: 16px; color-scheme: light;
+      border: 1px solid var(--line); border-radius: 10px; background: var(--surface);
+      color: var(--text); font: 16px/1.5 system-ui, sans-serif;
+    }
+    .al.dark {
+      --surface: #1a1f27; --text: #e7ebf1; --quiet: #a6b0be; --line: #333c49; --edge: #7f8b9c;
+      --accent: #7fabf3; --track: #262d38; --error: #ff9c93; color-scheme: dark;
+    }
+    * { box-sizing: border-box; }
+    p { margin: 0; }
+    label { display: block; margin-bottom: 4px; font-weight: 600; }
+    input, textarea, button {
+      color: inherit; background: transparent; border: 1px solid var(--edge); border-radius: 6px;
+      font: inherit; touch-action: manipulation;
+    }
+    textarea, code, .mono { font-family: ui-monospace, Menlo, Consolas, monospace; }
+    textarea { display: block; width: 100%; padding: 8px 10px; resize: vertical; }
+    button { min-width: 44px; min-height: 40px; padding: 4px 12px; cursor: pointer; }
+    @media (hover: hover) { button:hover { background: var(--track); } }
+    :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+    [aria-invalid="true"] { border-color: var(--error); box-shadow: 0 0 0 1px var(--error); }
+    .error { color: var(--error); font-weight: 600; }
+    .quiet { color: var(--quiet); font-size: 14px; }
+    .spoken {
+      position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
+      white-space: nowrap;
+    }
+    .track { height: 16px; border-radius: 3px; background: var(--track); overflow: hidden; }
+    .bar { height: 100%; border-radius: 3px; background: var(--accent); }
+    @media (prefers-reduced-motion: no-preference) { .bar { transition: width 0.25s; } }
+    @media (forced-colors: active) { .bar { background: CanvasText; forced-color-adjust: none; } }
+  `;
+  const MARKS = ["data-theme", "theme", "data-jp-theme-light"];
+  const GLYPHS = { " ": "\u2423", "\n": "\u23ce", "\t": "\u21e5" };
+  const NAMES = {
+    " ": "space", "\n": "newline", "\t": "tab", "!": "exclamation mark", "$": "dollar sign",
+    "&": "ampersand", "'": "apostrophe", ",": "comma", "-": "hyphen", ".": "full stop",
+    ":": "colon", ";": "semicolon", "?": "question mark",
+  };
+
+  window.AlFigure = class AlFigure extends HTMLElement {
+    connectedCallback() {
+      if (!this.shadowRoot) this.start();
+      this.repaint = () => this.frame.classList.toggle("dark", AlFigure.isDark());
+      this.repaint();
+      this.watch = new MutationObserver(this.repaint);
+      for (const node of [document.documentElement, document.body]) {
+        this.watch.observe(node, { attributeFilter: MARKS });
+      }
+      this.system = matchMedia("(prefers-color-scheme: dark)");
+      this.system.addEventListener("change", this.repaint);
+    }
+
+    disconnectedCallback() {
+      if (!this.watch) return;
+      this.watch.disconnect();
+      this.system.removeEventListener("change", this.repaint);
+    }
+
+    // Builds first and attaches last: if the building fails, the static result stays in view.
+    start() {
+      const h = AlFigure.h;
+      this.frame = h("div", { class: "al" }, this.build(JSON.parse(this.dataset.figure)));
+      const root = this.attachShadow({ mode: "open" });
+      root.append(h("style", {}, LOOK + this.constructor.css), this.frame);
+      // The page's one-key shortcuts ("/" for search, arrows to turn pages) are not for us.
+      root.addEventListener("keydown", (e) => e.ctrlKey || e.metaKey || e.stopPropagation());
+    }
+
+    // The page's own mark decides (book, Colab, JupyterLab), then the system.
+    static isDark() {
+      const { documentElement: html, body } = document;
+      const lab = { true: "light", false: "dark" }[body.dataset.jpThemeLight];
+      const mark = html.dataset.theme || html.getAttribute("theme") || lab;
+      return mark ? mark === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    }
+
+    // An element with its attributes (a function: a listener). Text is never read as HTML.
+    static h(tag, attributes, ...children) {
+      const node = document.createElement(tag);
+      for (const [name, value] of Object.entries(attributes)) {
+        if (typeof value === "function") node.addEventListener(name, value);
+        else node.setAttribute(name, value);
+      }
+      node.append(...children.flat());
+      return node;
+    }
+
+    // A row of scores to probabilities; -Infinity gives 0.
+    static softmax(row) {
+      const top = Math.max(...row);
+      const exps = row.map((x) => Math.exp(x - top));
+      const sum = exps.reduce((a, b) => a + b, 0);
+      return exps.map((e) => e / sum);
+    }
+
+    static percent(p) {
+      const tenths = Math.floor(p * 1000 + 0.5);
+      return tenths === 0 && p > 0 ? "<0.1%" : `${(tenths / 10).toFixed(1)}%`;
+    }
+
+    static codePoint(c) {
+      return "U+" + c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+    }
+
+    // What stands for a character in sight, and what a screen reader should say.
+    static glyph(c) {
+      return GLYPHS[c] || (/[\p{C}\p{M}\p{Z}]/u.test(c) ? AlFigure.codePoint(c) : c);
+    }
+
+    static spoken(c) {
+      return NAMES[c] || (/\p{Lu}/u.test(c) ? `capital ${c}` : AlFigure.glyph(c));
+    }
+
+    // A character as nodes: its glyph, and its spoken name where the two differ.
+    static character(c, quote = "") {
+      const shown = quote + AlFigure.glyph(c) + quote;
+      const name = AlFigure.spoken(c);
+      if (name === AlFigure.glyph(c)) return [AlFigure.h("code", {}, shown)];
+      const hidden = AlFigure.h("code", { "aria-hidden": "true" }, shown);
+      return [hidden, AlFigure.h("span", { class: "spoken" }, name)];
+    }
+  };
+}

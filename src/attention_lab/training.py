@@ -1,0 +1,98 @@
+"""Training and evaluating a character model, on explicit random numbers.
+
+B batch, T time, V vocabulary.
+"""
+
+import os
+import sys
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from tqdm import trange
+
+from attention_lab.corpus import sample_batch
+from attention_lab.model import BigramModel, CharModel
+
+
+@dataclass(frozen=True)
+class History:
+    """The loss of each training step in nats, first to last."""
+
+    losses: tuple[float, ...]
+
+    def averaged(self, window: int) -> list[float]:
+        """Means over ``window`` steps each; what is left at the end is a mean of its own."""
+        losses = torch.tensor(self.losses, dtype=torch.float64)  # (steps,)
+        return [part.mean().item() for part in torch.split(losses, window)]
+
+
+def train(
+    model: BigramModel | CharModel,
+    ids: Tensor,
+    steps: int,
+    batch_size: int,
+    lr: float,
+    seed: int = 1337,
+    progress: bool = True,
+) -> History:
+    """Train ``model`` in place with AdamW on random chunks of ids (N,), ``block_size`` long.
+
+    ``seed`` fixes the chunks (and dropout). The bar shows only where someone can watch it, so it
+    stays out of stored outputs. Raises ``ValueError`` for fewer than one step, and as
+    ``sample_batch`` does for a text too short.
+    """
+    if steps < 1:
+        raise ValueError(f"steps must be at least 1, not {steps}")
+    chunks = torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
+    losses: list[Tensor] = []
+    model.train()
+    with (
+        torch.random.fork_rng(devices=[]),
+        trange(steps, disable=not (progress and _watched()), leave=False) as bar,
+    ):
+        torch.manual_seed(seed)
+        for step in bar:
+            x, y = sample_batch(ids, batch_size, model.block_size, generator=chunks)  # (B, T) twice
+            _logits, loss = model(x, y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.detach())
+            if step % 100 == 0:
+                bar.set_postfix(loss=f"{loss.item():.3f}")
+    return History(tuple(torch.stack(losses).tolist()))
+
+
+@torch.no_grad()
+def evaluate(model: BigramModel | CharModel, ids: Tensor, batch_size: int = 1024) -> float:
+    """Mean loss in nats over all of ids (N,), each character after the first predicted once.
+
+    The text is cut in consecutive chunks of ``block_size``; the first character of a chunk is
+    predicted from nothing but the one before it. Raises ``ValueError`` for fewer than two ids.
+    """
+    if len(ids) < 2:
+        raise ValueError(f"a text of {len(ids)} characters has nothing to predict: give two")
+    was_training, T = model.training, model.block_size
+    x, y = ids[:-1], ids[1:]  # (N - 1,)
+    whole = len(x) // T * T  # characters in complete chunks; the rest is one short chunk
+    rows = [torch.split(part[:whole].view(-1, T), batch_size) for part in (x, y)]
+    chunks = [*zip(*rows, strict=True), (x[None, whole:], y[None, whole:])]
+    model.eval()
+    try:
+        total = sum(_summed_loss(model, x, y) for x, y in chunks if y.numel())
+    finally:
+        model.train(was_training)
+    return total / (len(ids) - 1)
+
+
+def _summed_loss(model: BigramModel | CharModel, x: Tensor, y: Tensor) -> float:
+    logits, _loss = model(x)  # (B, T, V)
+    return F.cross_entropy(logits.double().flatten(0, 1), y.flatten(), reduction="sum").item()
+
+
+def _watched() -> bool:
+    """Whether a person sees standard error now: a terminal, JupyterLab or Colab."""
+    return sys.stderr.isatty() or bool({"JPY_SESSION_NAME", "COLAB_RELEASE_TAG"} & set(os.environ))
