@@ -43,8 +43,8 @@ def test_each_sine_has_the_cosine_of_its_own_frequency():
 
 
 def test_waves_stay_exact_far_out():
-    last = sinusoidal(100_001, 4)[100_000]
-    angles = (100_000.0, 100_000 / 100)
+    last = sinusoidal(100_001, 6)[100_000]
+    angles = [100_000 / 10000 ** (2 * i / 6) for i in range(3)]
     expected = [f(a) for a in angles for f in (math.sin, math.cos)]
     assert last.tolist() == pytest.approx(expected, abs=1e-6)
 

@@ -1,0 +1,65 @@
+"""A figure that computes in the page itself, with no kernel: a custom element, a static result."""
+
+import html
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+TAG = re.compile(r"al(-[a-z]+)+")
+
+
+@cache
+def _script(tag: str) -> str:
+    """The shared base and the figure's own file: al-next-character is live/next-character.js."""
+    folder = resources.files("attention_lab.teaching") / "live"
+    names = ("_base.js", tag.removeprefix("al-") + ".js")
+    return "".join((folder / name).read_text(encoding="utf-8") for name in names)
+
+
+def _ascii(text: str) -> str:
+    """Text for an attribute or an element, whatever is in it and whatever the page's encoding."""
+    return html.escape(text).encode("ascii", "xmlcharrefreplace").decode("ascii")
+
+
+@dataclass(frozen=True, repr=False)
+class LiveFigure:
+    """A figure that a reader can work in the built page, in JupyterLab and in Colab.
+
+    `tag` names the custom element (`al-next-character`) and so its file
+    (`live/next-character.js`), `data` is what the file computes from (JSON, numbers already
+    rounded), `label` says what it is to a screen reader, `static` is the result in plain text,
+    shown where no JavaScript runs. The HTML holds no ids and is the same on every run.
+
+    Raises ValueError for a tag that is no such name or data that JSON cannot hold.
+    """
+
+    tag: str
+    data: Mapping[str, object]
+    label: str
+    static: str
+
+    def __post_init__(self) -> None:
+        if not TAG.fullmatch(self.tag):
+            raise ValueError(f"tag must read al-some-name in small letters, got {self.tag!r}")
+        try:
+            self._json()
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"data of {self.tag} must be finite, plain JSON: {error}") from error
+
+    def _json(self) -> str:
+        return json.dumps(self.data, allow_nan=False, separators=(",", ":"))
+
+    def __repr__(self) -> str:
+        return self.static
+
+    def _repr_html_(self) -> str:
+        # The last attribute keeps JupyterLab's one-key commands out while the reader types.
+        return (
+            f'<{self.tag} role="group" aria-label="{_ascii(self.label)}"'
+            f' data-figure="{_ascii(self._json())}" data-lm-suppress-shortcuts="true">'
+            f'<pre style="white-space:pre-wrap">{_ascii(self.static)}</pre></{self.tag}>'
+            f"<script>\n{_script(self.tag)}</script>"
+        )

@@ -1,0 +1,110 @@
+"""Tables and bars say the same as HTML and as text, and SVG comes out the same each time."""
+
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+import torch
+
+from attention_lab.teaching import attention_table, next_character_bars, visible
+
+
+def elements(figure):
+    """The figure's HTML as a tree; it must be well-formed."""
+    return ElementTree.fromstring(f"<body>{figure._repr_html_()}</body>")
+
+
+def test_attention_table_has_headers_for_both_directions_and_every_number():
+    weights = torch.tensor([[1.0, 0.0], [0.25, 0.75]])
+    figure = attention_table(weights, ["训练", "<b>"], " \n")
+    body = elements(figure)
+    assert [th.text for th in body.iter("th") if th.get("scope") == "col"] == ["␣", "⏎"]
+    assert [th.text for th in body.iter("th") if th.get("scope") == "row"] == ["训练", "<b>"]
+    cells = [td for td in body.iter("td") if td.get("class") == "w"]
+    assert [td.text for td in cells] == ["1.00", "0.00", "0.25", "0.75"]
+    assert [td.get("style") for td in cells] == ["--w:1.00", "--w:0.00", "--w:0.25", "--w:0.75"]
+    assert "Rows ask, columns are asked." in [c.text for c in body.iter("caption")]
+    assert repr(figure).split() == ["␣", "⏎", "训练", "1.00", "0.00", "<b>", "0.25", "0.75"]
+
+
+def test_attention_table_shades_by_the_largest_weight_and_takes_a_matrix_that_is_not_square():
+    body = elements(attention_table([[2, 4, 8]], "a", "xyz", decimals=0, caption="counts"))
+    cells = [td for td in body.iter("td") if td.get("class") == "w"]
+    assert [td.text for td in cells] == ["2", "4", "8"]
+    assert [td.get("style") for td in cells] == ["--w:0.25", "--w:0.50", "--w:1.00"]
+
+
+def test_a_table_of_zeros_is_no_division_by_zero():
+    assert "0.00" in repr(attention_table([[0.0]], "a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("weights", "rows", "columns", "message"),
+    [
+        ([[1, 0]], "ab", "xy", r"weights \(1, 2\).*not \(2, 2\)"),
+        ([[1, 0]], "a", "x", r"weights \(1, 2\).*not \(1, 1\)"),
+        ([[1, 0], [1]], "ab", "xy", "as many names"),
+        ([[-0.1]], "a", "x", "negative or not finite"),
+        ([[float("nan")]], "a", "x", "negative or not finite"),
+        ([[float("inf")]], "a", "x", "negative or not finite"),
+    ],
+)
+def test_attention_table_refuses_what_it_cannot_show(weights, rows, columns, message):
+    with pytest.raises(ValueError, match=message):
+        attention_table(weights, rows, columns)
+
+
+def test_bars_show_the_likeliest_first_with_a_spoken_name():
+    p = torch.tensor([0.1, 0.6, 0.3])
+    figure = next_character_bars({"after <u>": p, "again": p}, ["a", " ", "\n"], top=2)
+    body = elements(figure)
+    assert [c.text for c in body.iter("caption")] == ["after <u>", "again"]
+    assert [th.text for th in body.iter("th")] == ["␣", "⏎"] * 2
+    assert [th.get("aria-label") for th in body.iter("th")] == ["space", "newline"] * 2
+    assert [i.get("style") for i in body.iter("i")] == ["--w:1.00", "--w:0.50"] * 2
+    assert repr(figure).split() == [
+        "after",
+        "<u>",
+        "␣",
+        "60.0%",
+        "⏎",
+        "30.0%",
+        "again",
+        "␣",
+        "60.0%",
+        "⏎",
+        "30.0%",
+    ]
+
+
+@pytest.mark.parametrize("wrong", [torch.tensor([0.5, 0.5]), torch.tensor([0.5, 0.5, 0.5])])
+def test_bars_refuse_what_is_no_distribution(wrong):
+    with pytest.raises(ValueError, match="'after u': give 3 probabilities that add up to 1"):
+        next_character_bars({"after u": wrong}, "abc")
+
+
+def test_visible_names_white_space_only():
+    assert [visible(c) for c in " \n\ta"] == ["␣", "⏎", "⇥", "a"]
+
+
+def test_a_loss_curve_is_the_same_svg_each_time_with_text_as_text():
+    code = (
+        "from IPython.core.interactiveshell import InteractiveShell; InteractiveShell.instance()\n"
+        "import io, sys, matplotlib; matplotlib.use('agg')\n"
+        "from matplotlib import pyplot; from attention_lab.teaching import figures\n"
+        "figures.svg()\n"
+        "bare = {'Date': None, 'Creator': None}\n"
+        "pyplot.show = lambda: pyplot.savefig(sys.stdout, format='svg', metadata=bare)\n"
+        "figures.loss_curve({'m': [3.0, 2.0]}, every=50, floor=('floor', 1.5))"
+    )
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        for _ in range(2)
+    )
+    assert first == second
+    assert "training step" in first
+    assert "floor" in first
+    assert "<dc:date" not in first

@@ -1,0 +1,185 @@
+"""The models grow step by step, are reproducible, and write within bounds."""
+
+import math
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from attention_lab.model import BigramModel, CharModel, ModelConfig, generate
+
+MODELS = {
+    "bigram": lambda: BigramModel(11),
+    "split": lambda: CharModel(ModelConfig(11, n_embd=4)),
+    "positions": lambda: CharModel(ModelConfig(11, n_embd=4, positions="learned")),
+}
+
+
+@pytest.fixture(params=MODELS)
+def model(request):
+    return MODELS[request.param]()
+
+
+def test_logits_and_loss_have_their_shapes_and_the_loss_is_torchs(model):
+    idx, targets = torch.randint(11, (2, 2, 5))
+    logits, loss = model(idx, targets)
+    assert logits.shape == (2, 5, 11)
+    assert logits.dtype == torch.float32
+    torch.testing.assert_close(loss, F.cross_entropy(logits.view(10, 11), targets.view(10)))
+    assert model(idx)[1] is None
+
+
+def test_bigram_looks_up_the_row_of_each_character():
+    model, idx = BigramModel(11), torch.tensor([[3, 10, 3]])
+    assert torch.equal(model(idx)[0][0], model.token_embedding_table.weight[idx[0]])
+
+
+def test_split_model_is_a_lookup_and_one_product():
+    model, idx = CharModel(ModelConfig(11, n_embd=4)), torch.randint(11, (2, 8))
+    x = model.token_embedding_table.weight[idx]
+    expected = x @ model.lm_head.weight.T + model.lm_head.bias
+    torch.testing.assert_close(model(idx)[0], expected)
+
+
+def test_positions_tell_the_same_character_at_two_places_apart():
+    idx = torch.tensor([[4, 4]])
+    apart = CharModel(ModelConfig(11, positions="learned"))(idx)[0][0]
+    alike = CharModel(ModelConfig(11))(idx)[0][0]
+    assert torch.equal(alike[0], alike[1])
+    assert not torch.allclose(apart[0], apart[1])
+
+
+def test_the_parameter_counts_of_document_a():
+    def count(model):
+        return sum(p.numel() for p in model.parameters())
+
+    assert count(BigramModel(65)) == count(CharModel(ModelConfig(65))) == 4225
+    assert count(CharModel(ModelConfig(65, positions="learned"))) == 4225 + 8 * 32
+
+
+@pytest.mark.parametrize(
+    "build", [lambda s: BigramModel(9, s), lambda s: CharModel(ModelConfig(9, seed=s))]
+)
+def test_the_seed_alone_decides_the_starting_weights(build):
+    torch.manual_seed(1)
+    state = torch.get_rng_state()
+    first = build(5).state_dict()
+    assert torch.equal(torch.get_rng_state(), state), "the caller's random numbers moved"
+    torch.manual_seed(2)
+    for name, weight in build(5).state_dict().items():
+        assert torch.equal(weight, first[name])
+        assert weight.dtype == torch.float32
+    assert not torch.equal(
+        build(6).token_embedding_table.weight, first["token_embedding_table.weight"]
+    )
+    assert torch.get_default_dtype() == torch.float32
+
+
+def test_starting_weights_are_spread_as_torch_spreads_them():
+    table = CharModel(ModelConfig(500, n_embd=64)).state_dict()
+    assert table["token_embedding_table.weight"].std().item() == pytest.approx(1, abs=0.02)
+    assert table["lm_head.weight"].abs().max().item() == pytest.approx(64**-0.5, rel=0.01)
+
+
+def test_too_long_an_input_is_refused_with_both_lengths():
+    with pytest.raises(ValueError, match=r"9 positions.*block_size is 8"):
+        CharModel(ModelConfig(11))(torch.zeros(1, 9, dtype=torch.long))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"vocab_size": 0}, "vocab_size must be at least 1, not 0"),
+        ({"n_embd": -1}, "n_embd must be at least 1, not -1"),
+        ({"block_size": 0}, "block_size must be at least 1, not 0"),
+        ({"positions": "cosine"}, "'none' or 'learned', not 'cosine'"),
+    ],
+)
+def test_a_config_that_makes_no_model_is_refused_by_name(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        ModelConfig(**({"vocab_size": 11} | wrong))
+
+
+@pytest.mark.parametrize("length", [1, 8, 13])
+def test_generate_keeps_the_prompt_and_goes_past_the_block_size(model, length):
+    prompt = torch.randint(11, (2, length))
+    before = prompt.clone()
+    written = generate(model, prompt, 30)
+    assert written.shape == (2, length + 30)
+    assert torch.equal(written[:, :length], before)
+    assert torch.equal(prompt, before)
+    assert ((written >= 0) & (written < 11)).all()
+
+
+def test_generate_restores_the_mode_also_after_an_error(model):
+    for mode in (True, False):
+        model.train(mode)
+        generate(model, torch.zeros(1, 1, dtype=torch.long), 2)
+        assert model.training is mode
+        with pytest.raises(IndexError):
+            generate(model, torch.full((1, 1), 99), 2)
+        assert model.training is mode
+
+
+def test_generate_records_no_gradient_and_repeats_with_a_generator(model):
+    prompt = torch.zeros(3, 1, dtype=torch.long)
+    first, second = (
+        generate(model, prompt, 20, generator=torch.Generator().manual_seed(4)) for _ in range(2)
+    )
+    assert torch.equal(first, second)
+    assert not first.requires_grad
+    assert not torch.equal(first[0], first[1]), "sequences of a batch must draw for themselves"
+
+
+def test_temperature_zero_is_argmax_and_a_tiny_one_is_no_nan(model):
+    prompt = torch.tensor([[3]])
+    greedy = generate(model, prompt, 5, temperature=0)
+    assert torch.equal(greedy, generate(model, prompt, 5, temperature=0))
+    assert greedy[0, 1] == model(prompt)[0][0, -1].argmax()
+    assert torch.equal(generate(model, prompt, 5, temperature=1e-300), greedy)
+
+
+def test_draws_follow_the_probabilities():
+    model, n = BigramModel(4), 40_000
+    written = generate(model, torch.full((n, 1), 2), 1, generator=torch.Generator().manual_seed(0))
+    found = written[:, 1].bincount(minlength=4) / n
+    expected = model.token_embedding_table.weight[2].softmax(-1)
+    assert (found - expected).abs().max() < 4 * math.sqrt(0.25 / n)
+
+
+@pytest.mark.parametrize(("temperature", "widest"), [(0.5, True), (2.0, False)])
+def test_temperature_divides_the_scores(temperature, widest):
+    model, n = BigramModel(4), 40_000
+    start, seed = torch.full((n, 1), 2), torch.Generator().manual_seed(0)
+    written = generate(model, start, 1, temperature=temperature, generator=seed)
+    expected = (model.token_embedding_table.weight[2] / temperature).softmax(-1)
+    assert (written[:, 1].bincount(minlength=4) / n - expected).abs().max() < 0.01
+    plain = model.token_embedding_table.weight[2].softmax(-1)
+    assert (expected.max() > plain.max()) is torch.tensor(widest) or bool(
+        (expected.max() > plain.max()) == widest
+    )
+
+
+def test_top_k_leaves_only_the_k_likeliest_and_is_clipped(model):
+    start = torch.full((2000, 1), 5)
+    likeliest = set(model(start[:1])[0][0, -1].topk(2).indices.tolist())
+    assert set(generate(model, start, 1, top_k=2)[:, 1].tolist()) == likeliest
+    assert generate(model, start, 1, top_k=10_000).shape == (2000, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"temperature": -1.0}, "temperature must be 0 or more, not -1.0"),
+        ({"top_k": 0}, "top_k must be at least 1, not 0"),
+    ],
+)
+def test_generate_refuses_by_name(model, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        generate(model, torch.zeros(1, 1, dtype=torch.long), 1, **arguments)
+
+
+@pytest.mark.parametrize("shape", [(3,), (1, 0), (1, 2, 3)])
+def test_generate_refuses_a_prompt_of_the_wrong_shape(model, shape):
+    with pytest.raises(ValueError, match=r"\(B, T\) with T at least 1"):
+        generate(model, torch.zeros(shape, dtype=torch.long), 1)

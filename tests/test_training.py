@@ -1,0 +1,99 @@
+"""Training is reproducible, leaves the world as it was, and measures over the whole text."""
+
+import math
+import subprocess
+import sys
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from attention_lab.model import BigramModel, CharModel, ModelConfig
+from attention_lab.training import History, evaluate, train
+
+IDS = torch.tensor([0, 1, 2, 3] * 60)
+
+
+def test_training_learns_a_text_that_can_be_foretold():
+    model = BigramModel(4)
+    history = train(model, IDS, steps=200, batch_size=16, lr=0.1)
+    assert len(history.losses) == 200
+    assert history.losses[-1] < 0.05 < history.losses[0]
+    assert evaluate(model, IDS) < 0.05
+
+
+def test_random_text_cannot_be_learnt():
+    draw = torch.Generator().manual_seed(0)
+    ids, fresh = torch.randint(20, (2, 5000), generator=draw)
+    model = CharModel(ModelConfig(20, positions="learned"))
+    train(model, ids, steps=200, batch_size=32, lr=1e-2)
+    assert evaluate(model, fresh) >= math.log(20) - 0.05
+
+
+def test_the_seed_decides_and_no_global_random_number_is_used():
+    torch.manual_seed(0)
+    state = torch.get_rng_state()
+    losses = [
+        train(BigramModel(4), IDS, steps=5, batch_size=4, lr=0.1, seed=seed).losses
+        for seed in (1, 1, 2)
+    ]
+    assert torch.equal(torch.get_rng_state(), state)
+    assert losses[0] == losses[1] != losses[2]
+
+
+def test_training_ends_in_training_mode_and_takes_a_doubled_model():
+    model = BigramModel(4).double().eval()
+    train(model, IDS, steps=2, batch_size=4, lr=0.1)
+    assert model.training
+    assert model.token_embedding_table.weight.dtype == torch.float64
+
+
+def test_fewer_than_one_step_is_refused():
+    with pytest.raises(ValueError, match="steps must be at least 1, not 0"):
+        train(BigramModel(4), IDS, steps=0, batch_size=4, lr=0.1)
+
+
+@pytest.mark.parametrize("length", [2, 8, 9, 10, 17, 50])
+def test_evaluate_is_the_mean_over_every_character_but_the_first(length):
+    model, ids = BigramModel(4), IDS[:length]
+    expected = F.cross_entropy(model.token_embedding_table.weight[ids[:-1]], ids[1:]).item()
+    for batch_size in (1, 3, 1024):
+        assert evaluate(model, ids, batch_size) == pytest.approx(expected, abs=1e-6)
+
+
+def test_evaluate_counts_positions_within_chunks():
+    model, ids = CharModel(ModelConfig(4, block_size=3, positions="learned")), IDS[:8]
+    chunks = [ids[0:4], ids[3:7], ids[6:8]]
+    total = sum(
+        F.cross_entropy(model(c[None, :-1])[0][0], c[1:], reduction="sum").item() for c in chunks
+    )
+    assert evaluate(model, ids) == pytest.approx(total / 7, abs=1e-6)
+
+
+def test_evaluate_restores_the_mode_and_records_nothing():
+    model = BigramModel(4)
+    for mode in (True, False):
+        evaluate(model.train(mode), IDS)
+        assert model.training is mode
+    assert model.token_embedding_table.weight.grad is None
+
+
+def test_evaluate_refuses_a_text_with_nothing_to_predict():
+    with pytest.raises(ValueError, match="1 characters has nothing to predict"):
+        evaluate(BigramModel(4), IDS[:1])
+
+
+def test_averages_cover_every_step():
+    assert History((1.0, 3.0, 5.0, 7.0, 10.0)).averaged(2) == [2.0, 6.0, 10.0]
+
+
+@pytest.mark.parametrize(("watcher", "shown"), [("", False), ("JPY_SESSION_NAME", True)])
+def test_the_progress_bar_shows_only_where_someone_watches(watcher, shown):
+    code = (
+        "import os, torch; os.environ.update({k: '1' for k in ['%s'] if k})\n"
+        "from attention_lab.model import BigramModel; from attention_lab.training import train\n"
+        "train(BigramModel(4), torch.arange(40) %% 4, steps=3, batch_size=2, lr=0.1)"
+    )
+    run = subprocess.run([sys.executable, "-c", code % watcher], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert bool(run.stderr) is shown
