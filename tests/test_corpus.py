@@ -203,6 +203,7 @@ def test_where_no_cache_folder_can_be_made_the_text_still_comes(
     loaded, message = load_with_one_warning()
     assert loaded == text
     assert "the text could not be cached (Not a directory)" in message
+    assert "set aside" not in message
 
 
 def test_a_full_disk_leaves_the_text_and_no_rest(monkeypatch, cached, text, package):

@@ -147,17 +147,13 @@ def test_draws_follow_the_probabilities():
     assert (found - expected).abs().max() < 4 * math.sqrt(0.25 / n)
 
 
-@pytest.mark.parametrize(("temperature", "widest"), [(0.5, True), (2.0, False)])
-def test_temperature_divides_the_scores(temperature, widest):
+@pytest.mark.parametrize("temperature", [0.5, 2.0])
+def test_temperature_divides_the_scores(temperature):
     model, n = BigramModel(4), 40_000
-    start, seed = torch.full((n, 1), 2), torch.Generator().manual_seed(0)
-    written = generate(model, start, 1, temperature=temperature, generator=seed)
+    start, draw = torch.full((n, 1), 2), torch.Generator().manual_seed(0)
+    written = generate(model, start, 1, temperature=temperature, generator=draw)
     expected = (model.token_embedding_table.weight[2] / temperature).softmax(-1)
     assert (written[:, 1].bincount(minlength=4) / n - expected).abs().max() < 0.01
-    plain = model.token_embedding_table.weight[2].softmax(-1)
-    assert (expected.max() > plain.max()) is torch.tensor(widest) or bool(
-        (expected.max() > plain.max()) == widest
-    )
 
 
 def test_top_k_leaves_only_the_k_likeliest_and_is_clipped(model):

@@ -44,7 +44,7 @@ def load_text() -> str:
         try:
             data = way()
             break
-        except (OSError, ValueError, ImportError, HTTPException) as error:
+        except (OSError, ValueError, HTTPException) as error:
             reasons.append(str(error) or repr(error))
     else:
         raise CorpusError(_how_to_mend(path, *reasons))
