@@ -239,6 +239,7 @@ def test_a_causal_mask_breaks_the_symmetry_unless_it_is_permuted_too():
         (4, 2, ["00", "00", "10", "11"]),
         (1, 3, ["111"]),
         (0, 2, []),
+        (2, 0, ["", ""]),
     ],
 )
 def test_the_triangle_is_anchored_at_the_last_key(T, S, rows):

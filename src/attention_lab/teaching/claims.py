@@ -194,4 +194,4 @@ def _decimals(value: Any) -> int:
 
 
 def _tolerance(claim: Claim, value: Any) -> float:
-    return float(claim.abs if claim.abs is not None else abs(value) * float(claim.rel or 0))
+    return float(claim.abs if claim.abs is not None else abs(float(value)) * float(claim.rel or 0))

@@ -1,0 +1,164 @@
+"""Guards on the chapters' text: plain Markdown for the book, Colab and GitHub; solutions run."""
+
+import ast
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import chapter_files
+import pytest
+from chapter_files import ROOT, code_cells
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+CHAPTERS = chapter_files.chapters()
+each = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+MARKDOWN = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin)
+SITE_ONLY = {
+    r":::": "a ::: fence",
+    r"`{3,}\{": "a directive",
+    r"\{[a-z]+(:[a-z]+)?\}`": "a role",
+    r"^\([\w-]+\)=$": "a label",
+    r"^\+\+\+": "a block break",
+}
+
+
+def prose(path: Path) -> list[Any]:
+    return [cell for cell in chapter_files.read(path).cells if cell.cell_type == "markdown"]
+
+
+def report(path: Path, faults: Iterator[tuple[str, str]]) -> None:
+    found = [f"{path.name}, cell {cell}: {what}" for cell, what in faults]
+    assert not found, "\n" + "\n".join(found)
+
+
+def inline(tokens: list[Token]) -> Iterator[Token]:
+    """All tokens, those inside paragraphs too."""
+    for token in tokens:
+        yield token
+        yield from inline(token.children or [])
+
+
+def headings(text: str) -> list[tuple[int, str]]:
+    """Level and text of each heading."""
+    tokens = MARKDOWN.parse(text)
+    return [(int(a.tag[1]), b.content) for a, b in pairwise(tokens) if a.type == "heading_open"]
+
+
+def anchors(path: Path) -> set[str]:
+    """What a link may name behind #: headings as the book and GitHub spell them, and labels."""
+    if path.suffix == ".ipynb":
+        text = "\n\n".join(cell.source for cell in prose(path))
+    else:
+        text = path.read_text(encoding="utf-8")
+    titles = [re.sub(r"[*`$\\]", "", title) for _, title in headings(text)]
+    slugs = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+    return slugs | set(re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE))
+
+
+@each
+def test_one_title_comes_first_and_levels_never_jump(path: Path) -> None:
+    levels = [(cell.id, *found) for cell in prose(path) for found in headings(cell.source)]
+    assert levels, f"{path.name}: no title"
+    assert levels[0][1] == 1, f"{path.name}, cell {levels[0][0]}: the title (# …) comes first"
+    assert prose(path)[0].id == levels[0][0], f"{path.name}: text stands before the title"
+
+    def faults() -> Iterator[tuple[str, str]]:
+        for (_, before, _), (cell, level, title) in pairwise(levels):
+            if level == 1:
+                yield cell, f"a second title: {title!r}"
+            if level > before + 1:
+                yield cell, f"{title!r} jumps from level {before} to {level}"
+
+    report(path, faults())
+
+
+@each
+def test_the_markdown_is_plain(path: Path) -> None:
+    def faults() -> Iterator[tuple[str, str]]:
+        for cell in prose(path):
+            for pattern, what in SITE_ONLY.items():
+                if re.search(pattern, cell.source, re.MULTILINE):
+                    yield cell.id, f"{what}, which only the book understands"
+            dollars = [line for line in cell.source.split("\n") if "$$" in line]
+            if any(line.strip() != "$$" for line in dollars) or len(dollars) % 2:
+                yield cell.id, "$$ stands on a line of its own, before and after a formula"
+            for token in inline(MARKDOWN.parse(cell.source)):
+                if token.type == "text" and re.search(r"\\begin\{|\$\$", token.content):
+                    yield cell.id, f"a formula outside $$: {token.content!r}"
+
+    report(path, faults())
+
+
+@each
+def test_links_lead_somewhere(path: Path) -> None:
+    def faults() -> Iterator[tuple[str, str]]:
+        for cell in prose(path):
+            for token in inline(MARKDOWN.parse(cell.source)):
+                target = unquote(str(token.attrs.get("href", "")))
+                raw = token.content if token.type.startswith("html") else ""
+                if token.type == "image" or "<img" in raw:
+                    yield cell.id, "an image: draw it in a cell, Colab shows no picture file"
+                if "href=" in raw:
+                    yield cell.id, "a link in HTML: write [text](address)"
+                if target and not re.match(r"https?://|mailto:", target):
+                    name, _, anchor = target.partition("#")
+                    file = (path.parent / name).resolve() if name else path
+                    if not file.is_file() or ROOT not in file.parents:
+                        yield cell.id, f"a link to {target}, which does not exist"
+                    elif anchor and anchor not in anchors(file):
+                        yield cell.id, f"a link to {target}: no such heading"
+
+    report(path, faults())
+
+
+def solutions(path: Path) -> list[tuple[Any, str]]:
+    """Each folded solution: its cell and its Python."""
+    return [
+        (cell, "\n".join(t.content for t in MARKDOWN.parse(cell.source) if t.info == "python"))
+        for cell in prose(path)
+        if re.search(r"<summary>\s*Solution", cell.source)
+    ]
+
+
+@each
+def test_solutions_are_folded_apart_from_their_question(path: Path) -> None:
+    cells = chapter_files.read(path).cells
+    found = solutions(path)
+    assert 1 <= len(found) <= 3, f"{path.name}: {len(found)} solutions, not one to three"
+
+    def faults() -> Iterator[tuple[str, str]]:
+        for cell, _ in found:
+            before = next(a for a, b in pairwise(cells) if b.id == cell.id)
+            whole = cell.source.startswith("<details") and cell.source.endswith("</details>")
+            if not whole or cell.source.count("<details") != 1:
+                yield cell.id, "a solution is one <details>, alone in its cell"
+            if before.cell_type != "code":
+                yield cell.id, "a code cell, to try in, stands between question and solution"
+
+    report(path, faults())
+
+
+@each
+def test_solutions_pass_their_check(path: Path) -> None:
+    """A solution runs by itself after the chapter's imports, and calls the exercise's check."""
+    trees = [
+        ast.parse(cell.source)
+        for cell in code_cells(chapter_files.read(path))
+        if not chapter_files.is_boot(cell)
+    ]
+    imports = [n for tree in trees for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
+    for cell, source in solutions(path):
+        names: dict[str, Any] = {}
+        exec(compile(ast.Module(imports, []), path.name, "exec"), names)
+        assert re.search(r"^exercises\.check_\w+\(", source, re.MULTILINE), (
+            f"{path.name}, cell {cell.id}: the solution has no exercises.check_… of its own"
+        )
+        try:
+            exec(compile(source, f"{path.name}, cell {cell.id}", "exec"), names)
+        except Exception as error:
+            pytest.fail(f"{path.name}, cell {cell.id}: the solution fails: {error!r}")
