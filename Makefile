@@ -3,11 +3,16 @@ SHELL := /bin/sh
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-NOTEBOOKS := $(wildcard notebooks/*.ipynb)
-HTML := _build/html
-BOOK_SOURCES := _config.yml _toc.yml $(NOTEBOOKS) $(shell find book src -type f -not -name '*.pyc' -not -path '*.egg-info*')
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PAGE := _build/html/index.html
+BUILT := _build/built
+BOOK_SOURCES := _config.yml _toc.yml $(wildcard notebooks/*.ipynb tools/*.py) \
+	$(shell find book src -type f -not -name '*.pyc' -not -path '*.egg-info*')
+WIDTH := --line-length=79
+NBVAL := --nbval --nbval-current-env --nbval-sanitize-with=tests/nbval_sanitize.cfg \
+	--nbval-cell-timeout=120 -n 2 --dist loadfile
 
-.PHONY: help book test refresh lint format serve repository clean
+.PHONY: help book test refresh lint format serve repository mutants clean
 .DEFAULT_GOAL := help
 
 help:
@@ -18,11 +23,63 @@ help:
 	@echo "make format      let ruff format code and notebooks"
 	@echo "make serve       build the book and serve it on http://localhost:8000"
 	@echo "make repository URL=https://github.com/OWNER/NAME   set the one repository address"
+	@echo "make mutants     break the package on purpose and see the tests fail"
+	@echo "make clean       remove what was built (not $(VENV))"
 
 # Installed once, and again only when one of these files changes.
 $(VENV)/installed: requirements.txt requirements-corpus.txt pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-corpus.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
-	touch $@
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV)
+	$(PIP) -r requirements.txt
+	$(PIP) --no-deps -r requirements-corpus.txt
+	$(PIP) --no-deps --editable .
+	@$(BIN)/python -c 'import matplotlib.font_manager'
+	@touch $@
+
+# Built afresh whenever anything in it changed: a stale page or a warning once seen can't hide.
+$(BUILT): $(VENV)/installed $(BOOK_SOURCES)
+	@$(BIN)/python tools/notebooks.py fresh
+	@rm -rf _build
+	$(BIN)/jupyter-book build . -W -n --keep-going
+	@touch $@
+
+book: $(BUILT)
+	@echo "The book is in $(PAGE): open it in a browser, or run make serve."
+
+# Both runs always happen, and both must pass. (A network namespace of its own, as made by
+# unshare -n, starts without the loopback that Jupyter kernels need.)
+test: $(VENV)/installed
+	@ip link set lo up 2>/dev/null || true
+	@tests=passed; notebooks=passed; \
+	$(BIN)/python -m pytest tests || tests=FAILED; \
+	$(BIN)/python -m pytest $(NBVAL) notebooks || notebooks=FAILED; \
+	echo "make test: tests $$tests, notebooks $$notebooks"; \
+	test "$$tests $$notebooks" = "passed passed"
+
+refresh: $(VENV)/installed
+	@$(BIN)/python tools/notebooks.py refresh
+
+lint: $(VENV)/installed
+	$(BIN)/ruff check . --exclude '*.ipynb'
+	$(BIN)/ruff check notebooks $(WIDTH)
+	$(BIN)/ruff format --check . --exclude '*.ipynb'
+	$(BIN)/ruff format --check notebooks $(WIDTH)
+	$(BIN)/mypy
+
+format: $(VENV)/installed
+	$(BIN)/ruff format . --exclude '*.ipynb'
+	$(BIN)/ruff format notebooks $(WIDTH)
+
+serve: $(BUILT)
+	@echo "http://localhost:8000 (stop with Ctrl-C)"
+	@$(BIN)/python -m http.server 8000 --bind 127.0.0.1 --directory _build/html
+
+repository: $(VENV)/installed
+	@test -n "$(URL)" || { echo "make repository URL=https://github.com/OWNER/NAME"; exit 2; }
+	@$(BIN)/python tools/notebooks.py repository "$(URL)"
+
+mutants: $(VENV)/installed
+	$(BIN)/python tools/mutants.py
+
+clean:
+	rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis

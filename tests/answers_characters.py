@@ -1,7 +1,6 @@
 """Right and wrong answers to the exercises of chapters 01 and 02, and what each must be told."""
 
 import math
-from itertools import pairwise
 
 import torch
 
@@ -20,15 +19,30 @@ def around(ids, V):
     return triples(torch.cat([ids, ids[:2]]), V)
 
 
-def contexts(text):
-    return [(text[: t + 1], text[t + 1]) for t in range(len(text) - 1)]
+def mended(counts, ids, extra, sums=lambda more: more.sum(1, keepdim=True)):
+    more = counts + extra
+    return -(more / sums(more))[ids[:-1], ids[1:]].log().mean().item()
+
+
+def mended_in_place(counts, ids, extra):
+    loss = mended(counts, ids, extra)
+    counts += 1
+    return loss
+
+
+def unchanged_sums(counts, ids, extra):
+    return mended(counts, ids, extra, lambda more: counts.sum(1, keepdim=True))
+
+
+def swapped(counts, ids, extra):
+    return mended(counts.T, ids, extra)
 
 
 RIGHT = {
     "check_count_triples": triples,
-    "check_problems": contexts,
-    "check_split_parameters": lambda V, C: 2 * V * C + V,
-    "check_starting_loss": lambda V, variance: math.log(V) + variance / 2,
+    "check_mended_loss": mended,
+    "check_equal_width": lambda V: (V - 1) // 2 if V % 2 else None,
+    "check_shrink": lambda extra: (2 * extra) ** 0.5,
 }
 WRONG = [
     ("check_count_triples", lambda ids, V: None, "returns nothing yet"),
@@ -40,33 +54,26 @@ WRONG = [
     ("check_count_triples", around, "7 triples counted, but 7 characters have 5"),
     ("check_count_triples", lambda ids, V: triples(ids, V).roll(1, 0), "for ids"),
     ("check_count_triples", torch.zeros(3, 3, 3), "give the function itself"),
-    ("check_problems", lambda text: ..., "returns nothing yet"),
-    (
-        "check_problems",
-        lambda text: [(text[: t + 1], text[t]) for t in range(3)],
-        "gives itself away",
-    ),
-    ("check_problems", lambda text: [("", text[0]), *contexts(text)], "has no context"),
-    ("check_problems", lambda text: [*contexts(text), (text, "")], "has no answer"),
-    ("check_problems", lambda text: list(pairwise(text)), "contexts are not"),
-    ("check_problems", lambda text: contexts(text)[::-1], "expected"),
-    ("check_split_parameters", lambda V, C: 2 * V * C, "bias of lm_head is missing"),
-    ("check_split_parameters", lambda V, C: 2 * V * C + C, "as long as the output"),
-    (
-        "check_split_parameters",
-        lambda V, C: V * V,
-        "this is the bigram",
-    ),
-    ("check_split_parameters", lambda V, C: V * C, "one of the two layers"),
-    ("check_split_parameters", lambda V, C: 7, "expected 1500, found 7"),
-    ("check_starting_loss", lambda V, variance: math.log(V), "loss of guessing"),
-    ("check_starting_loss", lambda V, variance: math.log2(V) + variance / 2, "natural logarithm"),
-    ("check_starting_loss", lambda V, variance: math.log(V) + variance, "variance counts half"),
-    ("check_starting_loss", lambda V, variance: math.log(V) - variance / 2, "sign is wrong"),
-    (
-        "check_starting_loss",
-        lambda V, variance: math.log(V) + variance**0.5 / 2,
-        "standard deviation",
-    ),
-    ("check_starting_loss", lambda V, variance: 0.0, "expected 4.341, got 0.000"),
+    ("check_mended_loss", lambda counts, ids, extra: None, "returns nothing yet"),
+    ("check_mended_loss", lambda counts, ids, extra: mended(counts, ids, 0.0), "probability 0"),
+    ("check_mended_loss", mended_in_place, "changed in place"),
+    ("check_mended_loss", lambda *a: -mended(*a), "sign is missing"),
+    ("check_mended_loss", lambda *a: 5 * mended(*a), "not the mean"),
+    ("check_mended_loss", lambda *a: mended(*a) / math.log(2), "in bits"),
+    ("check_mended_loss", lambda *a: mended(*a, lambda more: more.sum(1)), "to the columns"),
+    ("check_mended_loss", lambda *a: mended(*a, lambda more: more.sum()), "sum of all"),
+    ("check_mended_loss", unchanged_sums, "lack what you added"),
+    ("check_mended_loss", swapped, "rows and columns are swapped"),
+    ("check_mended_loss", lambda *a: 1.0, "got 1.0000"),
+    ("check_equal_width", lambda V: None, "there is a width"),
+    ("check_equal_width", lambda V: (V - 1) / 2, "whole number, not 32.0"),
+    ("check_equal_width", lambda V: V // 2 + 1, "one too many"),
+    ("check_equal_width", lambda V: 7, "7 is not it"),
+    ("check_equal_width", lambda V: (V - 1) // 2, "no whole width fits"),
+    ("check_equal_width", 32, "give the function itself"),
+    ("check_shrink", lambda extra: 2 * extra, "acts on the spread"),
+    ("check_shrink", lambda extra: extra**0.5, "that 2 is missing"),
+    ("check_shrink", lambda extra: extra, "square of the factor"),
+    ("check_shrink", lambda extra: (extra / 2) ** 0.5, "wrong side"),
+    ("check_shrink", lambda extra: 1.0, "expected 0.200, got 1.000"),
 ]

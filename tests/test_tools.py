@@ -121,10 +121,9 @@ def test_missing_and_doubled_ids_are_made_up_the_same_way_each_time() -> None:
 
 
 def test_normalising_drops_what_differs_between_runs_and_machines() -> None:
-    nb = nbformat.v4.new_notebook(
-        metadata={"kernelspec": {"name": "c", "display_name": "C"}, "widgets": {}}
-    )
-    cell = nbformat.v4.new_code_cell("1", metadata={"execution": {"t": 1}, "tags": ["x"]})
+    editor = {"kernelspec": {"name": "c", "display_name": "C"}, "widgets": {}}
+    nb = nbformat.v4.new_notebook(metadata=editor)
+    cell = nbformat.v4.new_code_cell("1", metadata={"scrolled": True, "tags": ["x"]})
     cell.outputs = [
         *(nbformat.v4.new_output("stream", name="stdout", text=text) for text in ("a\n", "b\n")),
         nbformat.v4.new_output("error", ename="E", evalue="no", traceback=["/home/me/x.py"]),

@@ -7,15 +7,15 @@ otherwise. An answer is a function unless its check says otherwise.
 from attention_lab.teaching.exercises._answers import AnswerError
 from attention_lab.teaching.exercises.characters import (
     check_count_triples,
-    check_problems,
-    check_split_parameters,
-    check_starting_loss,
+    check_equal_width,
+    check_mended_loss,
+    check_shrink,
 )
 
 __all__ = [
     "AnswerError",
     "check_count_triples",
-    "check_problems",
-    "check_split_parameters",
-    "check_starting_loss",
+    "check_equal_width",
+    "check_mended_loss",
+    "check_shrink",
 ]

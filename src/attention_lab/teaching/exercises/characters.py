@@ -38,55 +38,59 @@ def check_count_triples(answer: Callable[[Tensor, int], Tensor]) -> None:
     praise()
 
 
-def check_problems(answer: Callable[[str], list[tuple[str, str]]]) -> None:
-    """Chapter 01: ``problems(text) -> [(context, next), ...]``, shortest context first."""
-    text = "thou"
-    found = [tuple(pair) for pair in call(answer, text)]
-    right = [("t", "h"), ("th", "o"), ("tho", "u")]
-    must(
-        not any(len(pair) == 2 and pair[1] and pair[0].endswith(pair[1]) for pair in found),
-        "a context ends in its own answer: this problem gives itself away",
-    )
-    must(
-        ("", "t") not in found, "the first problem has no context: start after the first character"
-    )
-    must(
-        ("thou", "") not in found, "the last problem has no answer: stop before the last character"
-    )
-    must(
-        [b for _a, b in found] != ["h", "o", "u"] or found == right,
-        f"the answers are right, the contexts are not: {found}. A context is all that came before",
-    )
-    must(found == right, f"for {text!r} expected {right}, found {found}")
+def check_mended_loss(answer: Callable[[Tensor, Tensor, float], float]) -> None:
+    """Chapter 01: ``mended_loss(counts (V, V), ids (N,), extra) -> float``, mean of -ln p."""
+    counts = torch.tensor([[6, 2, 0], [1, 0, 3], [0, 4, 9]])  # (V, V)
+    ids, extra, before = torch.tensor([0, 0, 2, 1, 1, 2]), 0.5, counts.clone()
+    found = float(call(answer, counts, ids, extra))
+    must(torch.equal(counts, before), "the counts were changed in place: work on a copy")
+
+    def loss(p: Tensor) -> float:
+        return float(-p[ids[:-1], ids[1:]].log().mean())
+
+    more = counts + extra  # (V, V)
+    rows = more.sum(1, keepdim=True)  # (V, 1)
+    right = loss(more / rows)
+    for wrong, why in (
+        (float("inf"), "a pair still has probability 0: add extra before you divide"),
+        (-right, "the sign is missing: the loss is -ln p"),
+        (right * (len(ids) - 1), "this is the sum over the pairs, not the mean"),
+        (right / math.log(2), "this is in bits: use the natural logarithm"),
+        (loss(more / more.sum(1)), "the sums went to the columns: sum(1, keepdim=True)"),
+        (loss(more / more.sum()), "divide each row by its own sum, not by the sum of all"),
+        (loss(more / counts.sum(1, keepdim=True)), "the row sums lack what you added"),
+        (loss((more / more.sum(0)).T), "rows and columns are swapped: a row is what stands first"),
+    ):
+        must(not math.isclose(found, wrong, rel_tol=1e-5), why)
+    must(math.isclose(found, right, rel_tol=1e-5), f"expected {right:.4f}, got {found:.4f}")
     praise()
 
 
-def check_split_parameters(answer: Callable[[int, int], int]) -> None:
-    """Chapter 02: ``parameters(vocab_size, n_embd) -> int`` of the split model, biases too."""
-    for V, C in ((100, 7), (50, 60)):
-        found, case = call(answer, V, C), f"for vocab_size {V} and n_embd {C}"
-        must(found != V * C * 2, f"{case} the bias of lm_head is missing: one number a character")
-        must(found != V * C * 2 + C, f"{case} the bias is as long as the output (V), not the input")
-        must(found != V * V, f"{case} this is the bigram's table")
-        must(found != V * C, f"{case} one of the two layers is missing")
-        must(found == V * C + C * V + V, f"{case} expected {2 * V * C + V}, found {found}")
+def check_equal_width(answer: Callable[[int], int | None]) -> None:
+    """Chapter 02: ``equal_width(vocab_size)``: the split model as large as the table, or None."""
+    must(callable(answer), f"give the function itself, not {answer!r}")
+    for V in (65, 101, 7, 50_257):
+        found = answer(V)
+        must(found is not None, f"for {V} characters there is a width (is anything returned?)")
+        must(isinstance(found, int), f"a width is a whole number, not {found!r}: divide by //")
+        must(found != V // 2 + 1, f"for {V} characters: one too many, the bias takes its share")
+        must(found == (V - 1) // 2, f"for {V} characters {found} is not it: V (2 C + 1) = V V")
+    must(answer(64) is None, "64 characters: 2 C + 1 is odd, so no whole width fits: return None")
     praise()
 
 
-def check_starting_loss(answer: Callable[[int, float], float]) -> None:
-    """Chapter 02: ``starting_loss(vocab_size, variance)`` in nats, before any training."""
-    for V, variance in ((65, 1 / 3), (1000, 2.0)):
-        found = float(call(answer, V, variance))
-        guess, case = math.log(V), f"for {V} characters and variance {variance:.3g}"
+def check_shrink(answer: Callable[[float], float]) -> None:
+    """Chapter 02: ``shrink(extra)``, the factor on scores of spread 1, for a loss ln V + extra."""
+    for extra in (0.02, 0.1, 0.3):
+        found, case = float(call(answer, extra)), f"for {extra} nats"
         for wrong, why in (
-            (guess, "this is the loss of guessing: random scores cost more"),
-            (math.log2(V) + variance / 2, "this mixes bits and nats: use the natural logarithm"),
-            (guess + variance, "the variance counts half"),
-            (guess - variance / 2, "the sign is wrong: confident nonsense costs more, not less"),
-            (guess + variance**0.5 / 2, "this takes the standard deviation for the variance"),
+            (2 * extra, "this is the variance that is left: a factor acts on the spread"),
+            (extra**0.5, "half the variance is what costs: that 2 is missing"),
+            (extra, "the loss grows with the square of the factor"),
+            ((extra / 2) ** 0.5, "the 2 is on the wrong side"),
         ):
-            must(not math.isclose(found, wrong, abs_tol=1e-6), f"{case}: {why}")
-        right = guess + variance / 2
-        close = math.isclose(found, right, abs_tol=1e-3)
+            must(not math.isclose(found, wrong, rel_tol=1e-4), f"{case}: {why}")
+        right = (2 * extra) ** 0.5
+        close = math.isclose(found, right, rel_tol=1e-4)
         must(close, f"{case}: expected {right:.3f}, got {found:.3f}")
     praise()
