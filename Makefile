@@ -9,8 +9,11 @@ BUILT := _build/built
 BOOK_SOURCES := _config.yml _toc.yml $(wildcard notebooks/*.ipynb tools/*.py) \
 	$(shell find book src -type f -not -name '*.pyc' -not -path '*.egg-info*')
 WIDTH := --line-length=79
+# Two files at a time, each on one thread: small tensors gain nothing from more, and lose by waiting.
+export OMP_NUM_THREADS ?= 1
+PAIRS := -n 2 --dist loadfile
 NBVAL := --nbval --nbval-current-env --nbval-sanitize-with=tests/nbval_sanitize.cfg \
-	--nbval-cell-timeout=120 -n 2 --dist loadfile
+	--nbval-cell-timeout=120
 
 .PHONY: help book test refresh lint format serve repository mutants clean
 .DEFAULT_GOAL := help
@@ -51,8 +54,8 @@ book: $(BUILT)
 test: $(VENV)/installed
 	@ip link set lo up 2>/dev/null || true
 	@tests=passed; notebooks=passed; \
-	$(BIN)/python -m pytest tests || tests=FAILED; \
-	$(BIN)/python -m pytest $(NBVAL) notebooks || notebooks=FAILED; \
+	$(BIN)/python -m pytest $(PAIRS) tests || tests=FAILED; \
+	$(BIN)/python -m pytest $(PAIRS) $(NBVAL) notebooks || notebooks=FAILED; \
 	echo "make test: tests $$tests, notebooks $$notebooks"; \
 	test "$$tests $$notebooks" = "passed passed"
 

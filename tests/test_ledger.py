@@ -173,8 +173,11 @@ def constant(node: ast.AST | None, bound: dict[str, list[Any]], operators: bool)
     if isinstance(node, ast.Call):
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))
         return name in PASSING_ON and all(constant(a, bound, operators) for a in node.args)
-    inside = isinstance(node, ast.BinOp | ast.Compare | ast.BoolOp)
-    if not inside and not isinstance(node, ast.UnaryOp | ast.List | ast.Tuple | ast.Set):
+    if isinstance(node, ast.BoolOp):  # (x or True): one constant decides or is idle
+        return any(constant(value, bound, operators) for value in node.values)
+    inside = isinstance(node, ast.BinOp | ast.Compare)
+    whole = isinstance(node, ast.UnaryOp | ast.List | ast.Tuple | ast.Subscript | ast.IfExp)
+    if not inside and not whole:
         return False
     known = {} if inside and not operators else bound
     return all(constant(child, known, operators) for child in ast.iter_child_nodes(node))

@@ -10,8 +10,8 @@ import torch
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from attention_lab.teaching import live
 from attention_lab.teaching.live import LiveFigure, next_character
+from attention_lab.teaching.live.figure import _script as script_of
 
 CHARS = "\n !$&',-.3:;?ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 FIELD = "Type any text"
@@ -91,16 +91,11 @@ def test_logits_are_rounded_and_not_mutated() -> None:
 
 
 def test_scripts_are_small_ascii_and_end_no_script_element_early() -> None:
-    script = live._script("al-next-character")
+    script = script_of("al-next-character")
     assert script.isascii()
     assert len(script) < 12_000
     assert "</script" not in script.lower()
     assert "<!--" not in script
-
-
-def test_the_module_wins_over_the_data_folder_of_the_same_name() -> None:
-    assert live.__file__ is not None
-    assert live.__file__.endswith("live.py")
 
 
 @pytest.mark.parametrize(
