@@ -92,7 +92,8 @@ def test_the_folder_holds_chapters_and_nothing_else() -> None:
 
 
 def test_the_table_of_contents_lists_each_chapter_in_order() -> None:
-    listed = re.findall(r"^[^#\n]*file: notebooks/(\S+)", (ROOT / "_toc.yml").read_text(), re.M)
+    toc = (ROOT / "_toc.yml").read_text(encoding="utf-8")
+    listed = re.findall(r"^[^#\n]*file: notebooks/(\S+)", toc, re.MULTILINE)
     assert listed == [path.stem for path in CHAPTERS], "_toc.yml and notebooks/ differ"
 
 

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,14 @@ def test_the_address_is_the_same_everywhere() -> None:
     for name in repository.FILES:
         assert url in (ROOT / name).read_text(encoding="utf-8"), f"{name} lacks {url}"
     assert f'"git+{url}@{branch}"' in repository.boot_source()
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no git checkout")
+def test_git_has_each_chapter_that_a_launch_link_names() -> None:
+    command = ["git", "-C", str(ROOT), "ls-files", "notebooks"]
+    tracked = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
+    missing = {f"notebooks/{path.name}" for path in chapter_files.chapters()} - {*tracked.split()}
+    assert not missing, f"git does not have {sorted(missing)}: git add"
 
 
 def test_setting_the_address_changes_each_place_once_and_makes_nothing_stale(project: Path) -> None:

@@ -181,7 +181,7 @@ def _all(same: Any, here: Any, there: Any) -> bool:
 
 
 def _rounded(value: Any, digits: int) -> Any:
-    if not math.isfinite(value):
+    if not math.isfinite(value) or abs(value) > 1e15:  # too large to be a claim's figure
         return value
     unit = Decimal(1).scaleb(-digits)
     return Decimal(repr(value) if isinstance(value, float) else value).quantize(unit, ROUND_HALF_UP)
