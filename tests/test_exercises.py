@@ -1,12 +1,14 @@
 """Right answers pass; a wrong one is told its likely mistake."""
 
+import answers_attention
+import answers_averages
 import answers_characters
 import pytest
 
 from attention_lab.teaching import exercises
 from attention_lab.teaching.exercises import AnswerError
 
-SETS = (answers_characters,)
+SETS = (answers_characters, answers_averages, answers_attention)
 RIGHT = {name: answer for answers in SETS for name, answer in answers.RIGHT.items()}
 WRONG = [case for answers in SETS for case in answers.WRONG]
 

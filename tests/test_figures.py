@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
-from attention_lab.teaching import attention_table, next_character_bars, visible
+from attention_lab.teaching import attention_table, next_character_bars, number_table, visible
 
 
 def elements(figure):
@@ -35,6 +35,12 @@ def test_attention_table_shades_by_the_largest_weight_and_takes_a_matrix_that_is
     assert [td.get("style") for td in cells] == ["--w:0.25", "--w:0.50", "--w:1.00"]
 
 
+@pytest.mark.filterwarnings("error")
+def test_tables_take_numbers_that_are_still_to_be_differentiated():
+    weights = torch.tensor([[0.25, 0.75]], requires_grad=True)
+    assert repr(attention_table(weights, "a", "xy")).split() == ["x", "y", "a", "0.25", "0.75"]
+
+
 def test_a_table_of_zeros_is_no_division_by_zero():
     assert "0.00" in repr(attention_table([[0.0]], "a", "b"))
 
@@ -42,8 +48,8 @@ def test_a_table_of_zeros_is_no_division_by_zero():
 @pytest.mark.parametrize(
     ("weights", "rows", "columns", "message"),
     [
-        ([[1, 0]], "ab", "xy", r"weights \(1, 2\).*not \(2, 2\)"),
-        ([[1, 0]], "a", "x", r"weights \(1, 2\).*not \(1, 1\)"),
+        ([[1, 0]], "ab", "xy", r"numbers \(1, 2\).*not \(2, 2\)"),
+        ([[1, 0]], "a", "x", r"numbers \(1, 2\).*not \(1, 1\)"),
         ([[1, 0], [1]], "ab", "xy", "as many names"),
         ([[-0.1]], "a", "x", "negative or not finite"),
         ([[float("nan")]], "a", "x", "negative or not finite"),
@@ -53,6 +59,38 @@ def test_a_table_of_zeros_is_no_division_by_zero():
 def test_attention_table_refuses_what_it_cannot_show(weights, rows, columns, message):
     with pytest.raises(ValueError, match=message):
         attention_table(weights, rows, columns)
+
+
+def test_number_table_tells_signs_apart_and_shows_minus_infinity():
+    numbers = torch.tensor([[2.0, -4.0], [-0.01, float("-inf")]])
+    figure = number_table(numbers, "hu", ["q", "<k>"], caption="scores")
+    body = elements(figure)
+    assert [th.text for th in body.iter("th")] == ["q", "<k>", "h", "u"]
+    assert [td.text for td in body.iter("td")] == [None, "2.0", "−4.0", "0.0", "−∞"]
+    cells = [td.attrib for td in body.iter("td")][1:]
+    assert [cell["class"] for cell in cells] == ["w", "w minus", "w minus", "none"]
+    assert [cell.get("style") for cell in cells] == ["--w:0.50", "--w:1.00", "--w:0.00", None]
+    assert [c.text for c in body.iter("caption")] == ["scores"]
+    assert repr(figure).split() == ["q", "<k>", "h", "2.0", "−4.0", "u", "0.0", "−∞"]
+
+
+def test_number_table_takes_nothing_but_minus_infinity_and_needs_no_caption():
+    body = elements(number_table([[float("-inf")]], "a", "x"))
+    assert [td.text for td in body.iter("td")] == [None, "−∞"]
+    assert not list(body.iter("caption"))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "message"),
+    [
+        ([[1.0], [2.0]], r"numbers \(2, 1\).*not \(1, 1\)"),
+        ([[float("nan")]], "NaN or plus infinity"),
+        ([[float("inf")]], "NaN or plus infinity"),
+    ],
+)
+def test_number_table_refuses_what_it_cannot_show(numbers, message):
+    with pytest.raises(ValueError, match=message):
+        number_table(numbers, "a", "x")
 
 
 def test_bars_show_the_likeliest_first_with_a_spoken_name():

@@ -5,14 +5,15 @@ if (!window.AlFigure) {
     :host { display: block; max-width: 40rem; margin: 1rem 0; }
     .al {
       --surface: #fff; --text: #1b2430; --quiet: #566070; --line: #d8dee6; --edge: #768294;
-      --accent: #2b62b5; --track: #eef2f7; --error: #b3261e;
+      --accent: #2b62b5; --track: #eef2f7; --mark: #fbe9b0; --error: #b3261e;
       all: initial; display: block; box-sizing: border-box; padding: 16px; color-scheme: light;
       border: 1px solid var(--line); border-radius: 10px; background: var(--surface);
       color: var(--text); font: 16px/1.5 system-ui, sans-serif;
     }
     .al.dark {
       --surface: #1a1f27; --text: #e7ebf1; --quiet: #a6b0be; --line: #333c49; --edge: #7f8b9c;
-      --accent: #7fabf3; --track: #262d38; --error: #ff9c93; color-scheme: dark;
+      --accent: #7fabf3; --track: #262d38; --mark: #51421a; --error: #ff9c93;
+      color-scheme: dark;
     }
     * { box-sizing: border-box; }
     p { margin: 0; }
@@ -23,11 +24,18 @@ if (!window.AlFigure) {
     }
     textarea, code, .mono { font-family: ui-monospace, Menlo, Consolas, monospace; }
     textarea { display: block; width: 100%; padding: 8px 10px; resize: vertical; }
+    [type="checkbox"], [type="range"] { margin: 0; accent-color: var(--accent); }
+    [type="checkbox"] { flex: none; width: 20px; height: 20px; }
+    [type="text"] { width: 100%; height: 36px; padding: 0 6px; text-align: right; }
     button { min-width: 44px; min-height: 40px; padding: 4px 12px; cursor: pointer; }
     @media (hover: hover) { button:hover { background: var(--track); } }
     :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
     [aria-invalid="true"] { border-color: var(--error); box-shadow: 0 0 0 1px var(--error); }
     .error { color: var(--error); font-weight: 600; }
+    table { border-spacing: 0; font-variant-numeric: tabular-nums; }
+    th { font-weight: 600; }
+    td { padding: 0; text-align: right; }
+    .try { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; margin: 10px 0 14px; }
     .quiet { color: var(--quiet); font-size: 14px; }
     .spoken {
       position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
@@ -94,12 +102,56 @@ if (!window.AlFigure) {
       return node;
     }
 
-    // A row of scores to probabilities; -Infinity gives 0.
-    static softmax(row) {
+    // A row of scores through softmax, stage by stage; -Infinity gives 0, in a row of its own too.
+    static stages(row, temperature = 1) {
       const top = Math.max(...row);
-      const exps = row.map((x) => Math.exp(x - top));
+      const exps = row.map((x) => (x === -Infinity ? 0 : Math.exp((x - top) / temperature)));
       const sum = exps.reduce((a, b) => a + b, 0);
-      return exps.map((e) => e / sum);
+      return { top, exps, sum, weights: exps.map((e) => (sum ? e / sum : 0)) };
+    }
+
+    static softmax(row) {
+      return AlFigure.stages(row).weights;
+    }
+
+    // A field for a number, with the name by which it is called when it holds none.
+    static field(label, value, input) {
+      return AlFigure.h("input", {
+        type: "text", "aria-label": label, value, input, maxlength: 16, autocomplete: "off",
+        autocapitalize: "off", spellcheck: "false",
+      });
+    }
+
+    static parse(text) {
+      const plain = text.trim().replace("\u2212", "-");
+      const known = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(plain);
+      return known && Math.abs(plain) <= 1e9 ? Number(plain) : NaN;
+    }
+
+    // {values} of the fields, or {error} about the first that holds no number. Each such field
+    // is marked, and described by the figure's element with the id "said".
+    static read(fields) {
+      const values = fields.map((field) => AlFigure.parse(field.value));
+      fields.forEach((field, i) => {
+        field.setAttribute("aria-invalid", String(Number.isNaN(values[i])));
+        field.setAttribute("aria-describedby", Number.isNaN(values[i]) ? "said" : "");
+      });
+      const odd = fields.find((_, i) => Number.isNaN(values[i]));
+      if (!odd) return { values };
+      const text = odd.value.trim();
+      return { error: `${odd.getAttribute("aria-label")} is ` + (text
+        ? `"${text}", which is not a number from -1e9 to 1e9.`
+        : "empty: type a number, such as 2 or -0.5.") };
+    }
+
+    // To two decimals; the very large and the very small as 1.2e7 and 3.4e-5, with a true minus.
+    static number(x, decimals = 2) {
+      const size = Math.abs(x);
+      const small = size > 0 && size < 0.5 * 10 ** -decimals;
+      const text = size === Infinity ? "\u221e"
+        : small || size >= 1e7 ? size.toExponential(size < 1e-99 ? 0 : 1)
+        : size.toFixed(size < 1e4 ? decimals : 0);
+      return (x < 0 ? "\u2212" : "") + text.replace("+", "").replace("-", "\u2212");
     }
 
     static percent(p) {

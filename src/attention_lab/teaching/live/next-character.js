@@ -5,7 +5,6 @@ if (!customElements.get("al-next-character")) {
   customElements.define("al-next-character", class AlNextCharacter extends AlFigure {
     static get css() {
       return `
-        .try { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; margin: 10px 0 14px; }
         [role="status"] { min-height: 48px; margin-bottom: 10px; }
         ol { margin: 0; padding: 0; list-style: none; }
         li, .axis { display: grid; grid-template-columns: 28px 1fr 54px; gap: 8px; }
