@@ -1,11 +1,13 @@
-"""Fixtures shared by all tests: a headless Chromium that has no network."""
+"""Fixtures shared by all tests: a headless Chromium that has no network, and the built book."""
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from book_build import build, copy_sources
+from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
 
 FLAGS = [
     "--disable-gpu",
@@ -42,6 +44,12 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
     fresh.close()
 
 
+def failure_of(request: Request) -> list[str]:
+    """What went wrong, unless the page was left while it still loaded."""
+    gone = request.failure == "net::ERR_ABORTED"
+    return [] if gone else [f"request failed: {request.url} ({request.failure})"]
+
+
 @pytest.fixture
 def page(context: BrowserContext) -> Iterator[Page]:
     """A page whose console errors and failed requests fail the test at its end."""
@@ -49,6 +57,33 @@ def page(context: BrowserContext) -> Iterator[Page]:
     faults: list[str] = []
     page.on("console", lambda m: faults.append(m.text) if m.type == "error" else None)
     page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("requestfailed", lambda r: faults.append(f"request failed: {r.url}"))
+    page.on("requestfailed", lambda request: faults.extend(failure_of(request)))
     yield page
     assert not faults, f"the page reported: {faults}"
+
+
+@pytest.fixture(scope="session")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The HTML of the sources as they stand, built afresh with warnings as errors."""
+    source = copy_sources(tmp_path_factory.mktemp("book"))
+    done = build(source)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return source / "_build" / "html"
+
+
+@pytest.fixture
+def visit(book: Path, page: Page) -> Iterator[Callable[..., Page]]:
+    """Opens a page from disk with its formulas set. At its end no request may have left."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+
+    def open_page(name: str, scheme: str = "light", width: int = 1280) -> Page:
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto((book / f"{name}.html").as_uri())
+        page.evaluate("() => window.MathJax ? MathJax.startup.promise.then(() => null) : null")
+        return page
+
+    yield open_page
+    assert asked
+    assert all(url.startswith(("file:", "data:")) for url in asked), asked

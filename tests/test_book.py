@@ -2,57 +2,17 @@
 
 import json
 import re
-import shutil
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-import yaml
-from axe_playwright_python.sync_playwright import Axe
+from book_build import CHAPTERS, CONFIG, ENTRIES, ROOT, build, copy_sources
 from bs4 import BeautifulSoup
 from playwright.sync_api import Page
 
 from attention_lab.teaching.claims import Checked, ledger, parse
-
-ROOT = Path(__file__).parents[1]
-CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-ENTRIES = [TOC["root"], *(c["file"] for part in TOC["parts"] for c in part["chapters"])]
-CHAPTERS = [entry for entry in ENTRIES if entry.startswith("notebooks/")]
-AXE = {"preload": False, "resultTypes": ["violations"]}  # preloading would ask for files
-THEME_FAULTS = {"label-content-name-mismatch", "region"}  # of the stock theme, on every page
-
-
-def copy_sources(target: Path) -> Path:
-    """The book's sources, with two stray files in their root that are not to be published."""
-    for name in ("book", "notebooks"):
-        shutil.copytree(ROOT / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("_config.yml", "_toc.yml"):
-        shutil.copy(ROOT / name, target)
-    (target / "scratch.md").write_text("# Scratch\n\n#### A jump\n", encoding="utf-8")
-    cell = {"cell_type": "code", "source": "1/0", "outputs": [], "execution_count": None}
-    notebook = {"cells": [cell | {"metadata": {}}], "metadata": {}, "nbformat": 4}
-    text = json.dumps(notebook | {"nbformat_minor": 4})
-    (target / "scratch.ipynb").write_text(text, encoding="utf-8")
-    return target
-
-
-def build(source: Path) -> subprocess.CompletedProcess[str]:
-    command = [Path(sys.executable).with_name("jupyter-book"), "build", source, "-W", "-n"]
-    return subprocess.run([*command, "--keep-going"], capture_output=True, encoding="utf-8")
-
-
-@pytest.fixture(scope="session")
-def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The HTML of the sources as they stand, built afresh with warnings as errors."""
-    source = copy_sources(tmp_path_factory.mktemp("book"))
-    done = build(source)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return source / "_build" / "html"
 
 
 @pytest.fixture(scope="session")
@@ -61,24 +21,6 @@ def pages(book: Path) -> dict[str, BeautifulSoup]:
     names = [*ENTRIES, "search"]
     read = {name: (book / f"{name}.html").read_text(encoding="utf-8") for name in names}
     return {name: BeautifulSoup(text, "html.parser") for name, text in read.items()}
-
-
-@pytest.fixture
-def visit(book: Path, page: Page) -> Iterator[Callable[..., Page]]:
-    """Opens a page from disk with its formulas set. At its end no request may have left."""
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-
-    def open_page(name: str, scheme: str = "light", width: int = 1280) -> Page:
-        page.emulate_media(color_scheme=scheme)
-        page.set_viewport_size({"width": width, "height": 900})
-        page.goto((book / f"{name}.html").as_uri())
-        page.evaluate("() => window.MathJax ? MathJax.startup.promise.then(() => null) : null")
-        return page
-
-    yield open_page
-    assert asked
-    assert all(url.startswith(("file:", "data:")) for url in asked), asked
 
 
 def stored_checks() -> dict[str, tuple[str, Checked]]:
@@ -233,50 +175,3 @@ def test_search_finds_a_word(visit: Callable[..., Page]) -> None:
     page.keyboard.press("Enter")
     page.locator("#search-results li a").first.wait_for()
     assert page.locator(f"#search-results a[href*='{CHAPTERS[0]}']").count() >= 1
-
-
-@pytest.mark.browser
-def test_a_phone_needs_no_sideways_scroll(visit: Callable[..., Page]) -> None:
-    for name in ENTRIES:
-        page = visit(name, width=360)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360, name
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_in_figures_can_be_read(visit: Callable[..., Page], scheme: str) -> None:
-    for name in CHAPTERS:
-        page = visit(name, scheme)
-        worst = page.evaluate("""() => {
-            const light = (css) => {
-                const [r, g, b] = css.match(/[\\d.]+/g).slice(0, 3).map((x) => x / 255)
-                    .map((x) => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
-                return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-            return Math.min(99, ...[...document.querySelectorAll("svg.al-figure text")].map((t) => {
-                const paper = t.closest("svg").querySelector("[id$=patch_1] path");
-                const fill = getComputedStyle(paper).fill;
-                const body = getComputedStyle(document.body).backgroundColor;
-                const ground = light(fill === "none" ? body : fill);
-                const ink = light(getComputedStyle(t).fill);
-                return (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05); })); }""")
-        assert worst >= 4.5, (name, worst)
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize(
-    ("scheme", "width", "rules"),
-    [
-        ("light", 1280, {}),
-        ("dark", 1280, {"runOnly": ["color-contrast"]}),  # nothing else depends on the scheme
-        ("light", 360, {"rules": {"color-contrast": {"enabled": False}}}),
-    ],
-    ids=["light", "dark", "phone"],
-)
-def test_axe_finds_no_fault_of_ours(
-    visit: Callable[..., Page], scheme: str, width: int, rules: dict[str, object]
-) -> None:
-    for name in ENTRIES:
-        page = visit(name, scheme, width)
-        found = Axe().run(page, options=AXE | rules).response["violations"]
-        ours = [(v["id"], v["nodes"][0]["html"]) for v in found if v["id"] not in THEME_FAULTS]
-        assert not ours, (name, ours)
