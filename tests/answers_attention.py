@@ -106,5 +106,6 @@ WRONG = [
     ("check_look_at_o", [[2.0, 4.0, 1.0], [0.0, 0.0, 1.0]], "a row a letter"),
     ("check_look_at_o", [[2.0], [4.0], [1.0]], r"expected the shape \(3, 2\)"),
     ("check_look_at_o", [[2.0, 0.0], [0.0, 1.0], [1.0, 1.0]], "u looks most at h"),
-    ("check_look_at_o", [[2.0, 0.0], [2.5, 0.0], [1.0, 1.0]], "right, but not enough"),
+    ("check_look_at_o", [[2.0, 0.0], [2.5, 0.0], [1.0, 1.0]], "not enough: a longer key"),
+    ("check_look_at_o", [[-9.0, 0.0], [-1.0, 0.0], [-2.0, 0.0]], "not enough: point o's key"),
 ]

@@ -138,7 +138,9 @@ def check_look_at_o(answer: Any) -> None:
     weights = F.softmax(w_query[2] @ w_key.T, dim=-1)  # (S,) the last row hides nobody
     most, share = "hou"[int(weights.argmax())], float(weights[1])
     must(most == "o", f"u looks most at {most}: {_show(weights)} for h, o, u")
-    must(share >= 0.9, f"u gives o {share:.2f}: right, but not enough. A longer key scores higher")
+    along = float(w_query[2] @ w_key[1]) > 0
+    hint = "a longer key for o scores higher" if along else "point o's key along [2, 0.5]"
+    must(share >= 0.9, f"u gives o {share:.2f}: right, but not enough: {hint}")
     praise()
 
 
