@@ -19,6 +19,10 @@ FLAGS = [
 ]
 
 
+SETTLED = """() => Promise.allSettled(document.getAnimations()
+    .filter((a) => a instanceof CSSTransition).map((a) => a.finished)).then(() => null)"""
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Headless Chromium. Missing in CI: a failure. Missing elsewhere: a skip that says so."""
@@ -82,6 +86,7 @@ def visit(book: Path, page: Page) -> Iterator[Callable[..., Page]]:
         page.set_viewport_size({"width": width, "height": 900})
         page.goto((book / f"{name}.html").as_uri())
         page.evaluate("() => window.MathJax ? MathJax.startup.promise.then(() => null) : null")
+        page.evaluate(SETTLED)  # the theme fades from one scheme's colours to the other's
         return page
 
     yield open_page
