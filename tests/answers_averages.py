@@ -83,6 +83,11 @@ RIGHT = {
     "check_masked_weights": masked,
 }
 WRONG = [
+    (
+        "check_same_average",
+        lambda a, b: sum(map(ord, a)) * len(b) == sum(map(ord, b)) * len(a),
+        "'ad' and 'bc'",
+    ),
     ("check_update_average", lambda a, n, t: a * t + n, "this is the sum"),
     ("check_update_average", lambda a, n, t: (a + n) / 2, "as much as all rows before it"),
     ("check_update_average", lambda a, n, t: (a * t + n) / t, r"divide by t \+ 1"),

@@ -407,3 +407,11 @@ def test_dtypes_that_differ_or_hold_no_fractions_are_refused_by_name(dtypes):
     with pytest.raises(TypeError, match="one floating point dtype, got q torch") as refusal:
         attend(*(torch.ones(2, 2, dtype=dtype) for dtype in dtypes))
     assert all(str(dtype) in str(refusal.value) for dtype in dtypes)
+
+
+def test_a_masked_call_reads_no_values_back():
+    """So it runs on the meta device, and stalls no GPU."""
+    q, k, v = torch.empty(3, 2, 4, 8, device="meta")  # (B, T, hs) each
+    out, weights = attend(q, k, v, causal_mask(4, device="meta"))
+    assert out.shape == (2, 4, 8)
+    assert weights.shape == (2, 4, 4)

@@ -177,3 +177,20 @@ def test_a_malformed_ledger_is_refused(
     monkeypatch.setattr(claims, "files", lambda package: tmp_path)
     with pytest.raises(ValueError, match=message):
         ledger.__wrapped__()
+
+
+@pytest.mark.parametrize(
+    ("doc", "section", "message"),
+    [("D", "1 x", "unknown document 'D'"), ("A", "6 sofmax", "'6 sofmax' is '6 softmax' above")],
+)
+def test_a_document_or_section_that_does_not_exist_is_refused(
+    doc: str, section: str, message: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = "".join(
+        f'[[claim]]\nid = "{i}"\ndoc = "{d}"\nsection = "{s}"\ntext = ""\nkind = "holds"\n'
+        for i, d, s in (("x", "A", "6 softmax"), ("y", doc, section))
+    )
+    (tmp_path / "claims.toml").write_text(rows, encoding="utf-8")
+    monkeypatch.setattr(claims, "files", lambda package: tmp_path)
+    with pytest.raises(ValueError, match=message):
+        ledger.__wrapped__()

@@ -116,7 +116,7 @@ def test_generate_restores_the_mode_also_after_an_error(model):
         model.train(mode)
         generate(model, torch.zeros(1, 1, dtype=torch.long), 2)
         assert model.training is mode
-        with pytest.raises(IndexError):
+        with pytest.raises(ValueError, match="id 99"):
             generate(model, torch.full((1, 1), 99), 2)
         assert model.training is mode
 
@@ -179,3 +179,30 @@ def test_generate_refuses_by_name(model, arguments, message):
 def test_generate_refuses_a_prompt_of_the_wrong_shape(model, shape):
     with pytest.raises(ValueError, match=r"\(B, T\) with T at least 1"):
         generate(model, torch.zeros(shape, dtype=torch.long), 1)
+
+
+def test_targets_of_another_shape_are_refused(model):
+    with pytest.raises(ValueError, match=r"not \(5, 2\) and \(2, 5\)"):
+        model(torch.zeros(2, 5, dtype=torch.long), torch.zeros(5, 2, dtype=torch.long))
+
+
+@pytest.mark.parametrize("wrong", [-1, 11])
+def test_an_id_outside_the_vocabulary_is_named(model, wrong):
+    with pytest.raises(ValueError, match=f"id {wrong} is not one of the 11 characters, 0 to 10"):
+        model(torch.tensor([[0, wrong]]))
+
+
+def test_a_model_that_diverged_does_not_write(model):
+    with torch.no_grad():
+        model.token_embedding_table.weight.fill_(float("nan"))
+    with pytest.raises(ValueError, match="not finite: has its training diverged"):
+        generate(model, torch.zeros(1, 1, dtype=torch.long), 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [((-1,), "n_new must be 0 or more"), ((1, float("nan")), "temperature must be 0 or more")],
+)
+def test_generate_refuses_less_than_nothing_and_nan(model, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        generate(model, torch.zeros(1, 1, dtype=torch.long), *arguments)

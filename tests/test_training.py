@@ -97,3 +97,26 @@ def test_the_progress_bar_shows_only_where_someone_watches(watcher, shown):
     run = subprocess.run([sys.executable, "-c", code % watcher], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert bool(run.stderr) is shown
+
+
+@pytest.mark.parametrize(
+    ("ids", "batch_size", "message"),
+    [(IDS[None], 4, "ids must be 1-D"), (IDS.float(), 4, "1-D integers"), (IDS, 0, "at least 1")],
+)
+def test_evaluate_refuses_what_is_no_text(ids, batch_size, message):
+    with pytest.raises(ValueError, match=message):
+        evaluate(BigramModel(4), ids, batch_size)
+
+
+def test_a_small_model_trains_on_one_thread_and_leaves_the_setting_alone():
+    before, seen = torch.get_num_threads(), []
+    torch.set_num_threads(2)
+    try:
+        model = BigramModel(4)
+        model.register_forward_pre_hook(lambda *_: seen.append(torch.get_num_threads()))
+        train(model, IDS, steps=2, batch_size=2, lr=0.1)
+        evaluate(model, IDS)
+        assert set(seen) == {1}
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)

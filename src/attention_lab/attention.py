@@ -58,7 +58,7 @@ def attend(
 
 def _softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     """Softmax over the keys, (..., T, S) -> (..., T, S): 0 in a row that the mask hides whole."""
-    if mask is None or mask.any(dim=-1).all():
+    if mask is None:
         return F.softmax(scores, dim=-1)
     nothing = ~mask.any(dim=-1, keepdim=True)  # (..., T, 1)
     weights = F.softmax(scores.masked_fill(nothing, 0.0), dim=-1)  # no row of -inf: no NaN

@@ -12,7 +12,7 @@ def past_only(scheme: Callable[[Tensor], Tensor], x: Tensor, other: Tensor) -> b
     x, other: (B, T, ...), of one shape; ``scheme`` maps (B, T, ...) to (B, T, ...).
     For each t, the positions after t are taken from ``other``, and the outputs up to t compared.
     Raises ``ValueError`` when the shapes differ, when there is no future (T below 2), or when
-    ``other`` equals x after position 0, so that nothing would be changed.
+    ``other`` equals x at a position after 0 in all sequences, so that a leak there would not show.
     Source: document A, section 2.
     """
     if x.shape != other.shape or x.ndim < 2 or x.shape[1] < 2:
@@ -20,9 +20,11 @@ def past_only(scheme: Callable[[Tensor], Tensor], x: Tensor, other: Tensor) -> b
             "give x and other of one shape (B, T, ...) with T at least 2, "
             f"not {tuple(x.shape)} and {tuple(other.shape)}"
         )
-    if torch.equal(x[:, 1:], other[:, 1:]):
-        raise ValueError("other equals x after position 0: changing nothing proves nothing")
-    before = scheme(x)  # (B, T, ...)
+    changes = (x != other).transpose(0, 1).flatten(1).any(1)  # (T,)
+    if not changes[1:].all():
+        t = int((~changes[1:]).nonzero()[0]) + 1
+        raise ValueError(f"other equals x at position {t}: changing nothing proves nothing")
+    before = scheme(x.clone()).clone()  # (B, T, ...), safe from a scheme that reuses its output
     for t in range(x.shape[1] - 1):
         changed = torch.cat([x[:, : t + 1], other[:, t + 1 :]], dim=1)  # (B, T, ...)
         if not torch.equal(scheme(changed)[:, : t + 1], before[:, : t + 1]):

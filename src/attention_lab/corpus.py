@@ -149,7 +149,7 @@ class CharTokenizer:
 
     def decode(self, ids: Tensor | Sequence[int]) -> str:
         """The text of `ids`, (T,). Raises ValueError for an id outside the vocabulary."""
-        values = _flat(torch.as_tensor(ids)).tolist()
+        values = flat(torch.as_tensor(ids)).tolist()
         for index, value in enumerate(values):
             if not 0 <= value < self.vocab_size:
                 raise ValueError(f"id {value} at index {index} is not in 0..{self.vocab_size - 1}")
@@ -163,7 +163,7 @@ def split(ids: Tensor, fraction: float = 0.9) -> tuple[Tensor, Tensor]:
     """
     if not 0 < fraction < 1:
         raise ValueError(f"fraction must lie between 0 and 1, got {fraction}")
-    n_train = int(fraction * len(_flat(ids)))
+    n_train = int(fraction * len(flat(ids)))
     if not 0 < n_train < len(ids):
         raise ValueError(f"{len(ids)} ids split by {fraction} leave one part empty")
     return ids[:n_train], ids[n_train:]
@@ -179,7 +179,7 @@ def sample_batch(
     """
     if batch_size < 1 or block_size < 1:
         raise ValueError(f"sizes must be at least 1, got {batch_size=} and {block_size=}")
-    n_starts = len(_flat(ids)) - block_size
+    n_starts = len(flat(ids)) - block_size
     if n_starts < 1:
         raise ValueError(
             f"text of {len(ids)} characters is too short for block_size {block_size}: "
@@ -191,7 +191,7 @@ def sample_batch(
     return x, y
 
 
-def _flat(ids: Tensor) -> Tensor:
+def flat(ids: Tensor) -> Tensor:
     """`ids` when it is a 1-D integer tensor (or an empty one); else ValueError says what it is."""
     if ids.shape == (0,):
         return ids.long()

@@ -30,6 +30,7 @@ class BigramModel(nn.Module):
 
     def forward(self, idx: Tensor, targets: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         """idx (B, T) -> logits (B, T, V), and the mean loss in nats when given targets (B, T)."""
+        _check_ids(idx, targets, self.token_embedding_table.num_embeddings)
         logits = self.token_embedding_table(idx)  # (B, T, V)
         return logits, _loss(logits, targets)
 
@@ -73,8 +74,10 @@ class CharModel(nn.Module):
     def forward(self, idx: Tensor, targets: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         """idx (B, T) -> logits (B, T, V), and the mean loss in nats when given targets (B, T).
 
-        Raises ``ValueError`` when idx is longer than the model's block size.
+        Raises ``ValueError`` when idx is longer than the model's block size, when an id is not in
+        the vocabulary, and when the shapes of idx and targets differ.
         """
+        _check_ids(idx, targets, self.config.vocab_size)
         T = idx.shape[-1]
         if T > self.block_size:
             raise ValueError(
@@ -101,12 +104,15 @@ def generate(
 
     The model reads the last ``block_size`` characters only. ``temperature`` 0 takes the likeliest
     character; ``top_k`` leaves only the k likeliest. Dropout is off, and the model's mode restored.
-    Raises ``ValueError`` for an empty prompt, a negative temperature or a top_k below 1.
+    Raises ``ValueError`` for an empty prompt, a negative temperature or n_new, a top_k below 1,
+    and for a model whose scores are not finite.
     """
     if idx.ndim != 2 or idx.shape[1] == 0:
         raise ValueError(f"the prompt must be (B, T) with T at least 1, not {tuple(idx.shape)}")
-    if temperature < 0:
+    if not temperature >= 0:
         raise ValueError(f"temperature must be 0 or more, not {temperature}")
+    if n_new < 0:
+        raise ValueError(f"n_new must be 0 or more, not {n_new}")
     if top_k is not None and top_k < 1:
         raise ValueError(f"top_k must be at least 1, not {top_k}")
     was_training = model.training
@@ -133,11 +139,28 @@ def _pick(
         logits = nothing.scatter(-1, likeliest.indices, likeliest.values)  # (B, V)
     highest = logits.max(-1, keepdim=True).values  # (B, 1)
     weights = F.softmax((logits - highest).double() / temperature, dim=-1)  # (B, V)
+    if not weights.isfinite().all():
+        raise ValueError("the model's scores are not finite: has its training diverged?")
     # A point on the line from 0 to 1, cut in V pieces as long as the weights. Unlike
     # torch.multinomial, this draws the same character on every kind of CPU.
     cuts = weights.cumsum(-1)  # (B, V)
     point = torch.rand(len(cuts), 1, generator=generator, dtype=cuts.dtype).to(cuts) * cuts[:, -1:]
     return torch.searchsorted(cuts, point, right=True).clamp(max=cuts.shape[-1] - 1)  # (B, 1)
+
+
+def _check_ids(idx: Tensor, targets: Tensor | None, vocab_size: int) -> None:
+    """Targets must have the shape of idx (B, T), and every id a row in the table."""
+    if targets is not None and targets.shape != idx.shape:
+        shapes = f"{tuple(targets.shape)} and {tuple(idx.shape)}"
+        raise ValueError(f"targets must have the shape of idx, (B, T), not {shapes}")
+    if idx.device.type != "cpu" or not idx.numel():
+        return  # reading ids back from a GPU would stall it
+    low, high = int(idx.min()), int(idx.max())
+    if low < 0 or high >= vocab_size:
+        wrong = low if low < 0 else high
+        raise ValueError(
+            f"id {wrong} is not one of the {vocab_size} characters, 0 to {vocab_size - 1}"
+        )
 
 
 def _loss(logits: Tensor, targets: Tensor | None) -> Tensor | None:
@@ -153,7 +176,7 @@ def seeded(seed: int) -> Iterator[None]:
     """
     default = torch.get_default_dtype()
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # of the CPU alone
         torch.set_default_dtype(torch.float64)
         try:
             yield

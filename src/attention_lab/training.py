@@ -5,6 +5,8 @@ B batch, T time, V vocabulary.
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -12,8 +14,10 @@ from torch import Tensor
 from torch.nn import functional as F
 from tqdm import trange
 
-from attention_lab.corpus import sample_batch
+from attention_lab.corpus import flat, sample_batch
 from attention_lab.model import BigramModel, CharModel
+
+SMALL = 100_000  # parameters
 
 
 @dataclass(frozen=True)
@@ -49,11 +53,13 @@ def train(
     optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
     losses: list[Tensor] = []
     model.train()
+    shown = progress and _watched()
     with (
+        _threads_for(model),
         torch.random.fork_rng(devices=[]),
-        trange(steps, disable=not (progress and _watched()), leave=False) as bar,
+        trange(steps, disable=not shown, leave=False) as bar,
     ):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)
         for step in bar:
             x, y = sample_batch(ids, batch_size, model.block_size, generator=chunks)  # (B, T) twice
             _logits, loss = model(x, y)
@@ -71,10 +77,13 @@ def evaluate(model: BigramModel | CharModel, ids: Tensor, batch_size: int = 1024
     """Mean loss in nats over all of ids (N,), each character after the first predicted once.
 
     The text is cut in consecutive chunks of ``block_size``; the first character of a chunk is
-    predicted from nothing but the one before it. Raises ``ValueError`` for fewer than two ids.
+    predicted from nothing but the one before it. Raises ``ValueError`` for fewer than two ids, ids
+    that are not (N,), or a batch size below 1.
     """
-    if len(ids) < 2:
+    if len(flat(ids)) < 2:
         raise ValueError(f"a text of {len(ids)} characters has nothing to predict: give two")
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1, not {batch_size}")
     was_training, T = model.training, model.block_size
     x, y = ids[:-1], ids[1:]  # (N - 1,)
     whole = len(x) // T * T  # characters in complete chunks; the rest is one short chunk
@@ -82,7 +91,8 @@ def evaluate(model: BigramModel | CharModel, ids: Tensor, batch_size: int = 1024
     chunks = [*zip(*rows, strict=True), (x[None, whole:], y[None, whole:])]
     model.eval()
     try:
-        total = sum(_summed_loss(model, x, y) for x, y in chunks if y.numel())
+        with _threads_for(model):
+            total = sum(_summed_loss(model, x, y) for x, y in chunks if y.numel())
     finally:
         model.train(was_training)
     return total / (len(ids) - 1)
@@ -91,6 +101,18 @@ def evaluate(model: BigramModel | CharModel, ids: Tensor, batch_size: int = 1024
 def _summed_loss(model: BigramModel | CharModel, x: Tensor, y: Tensor) -> float:
     logits, _loss = model(x)  # (B, T, V)
     return F.cross_entropy(logits.double().flatten(0, 1), y.flatten(), reduction="sum").item()
+
+
+@contextmanager
+def _threads_for(model: BigramModel | CharModel) -> Iterator[None]:
+    """One thread for a small model: its tensors gain nothing from more, and lose by waiting."""
+    threads = torch.get_num_threads()
+    if sum(p.numel() for p in model.parameters()) < SMALL:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _watched() -> bool:

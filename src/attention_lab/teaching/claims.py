@@ -15,6 +15,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+DOCUMENTS = ("A", "B", "C")
 KINDS = ("exact", "round", "approx", "holds", "fact")
 
 
@@ -60,7 +61,13 @@ def ledger() -> dict[str, Claim]:
         Claim(**{**row, "sources": tuple(row.get("sources", ()))})
         for row in tomllib.loads(text, parse_float=Decimal)["claim"]
     ]
+    titles: dict[tuple[str, str], str] = {}
     for row in rows:
+        if row.doc not in DOCUMENTS:
+            raise ValueError(f"claim {row.id}: unknown document {row.doc!r}, expected {DOCUMENTS}")
+        number = (row.doc, row.section.partition(" ")[0])
+        if titles.setdefault(number, row.section) != row.section:
+            raise ValueError(f"claim {row.id}: section {row.section!r} is {titles[number]!r} above")
         if row.kind not in KINDS:
             raise ValueError(f"claim {row.id}: unknown kind {row.kind!r}, expected one of {KINDS}")
         if (row.kind == "fact") != bool(row.sources):
@@ -82,7 +89,7 @@ def check(id: str, value: Any) -> None:
     ``TypeError`` for a value of the wrong type.
     """
     if id not in ledger():
-        near = get_close_matches(id, ledger(), n=1)
+        near = get_close_matches(str(id), ledger(), n=1)
         hint = f": did you mean {near[0]!r}?" if near else ""
         raise KeyError(f"no claim {id!r} in the ledger{hint}")
     claim, here = ledger()[id], plain(value)

@@ -1,6 +1,7 @@
 """What all exercise checks share: calling an answer, and naming a mistake."""
 
 from collections.abc import Callable
+from inspect import isfunction, signature
 from typing import Any
 
 from torch import Tensor
@@ -13,16 +14,32 @@ class AnswerError(AssertionError):
 def call(answer: Callable[..., Any], *arguments: Any) -> Any:
     """What the answer returns; an unfinished one is told so."""
     must(callable(answer), f"give the function itself, not {answer!r}")
+    if isfunction(answer):
+        try:
+            signature(answer).bind(*arguments)
+        except TypeError as error:
+            given = f"the function is called with {len(arguments)} values"
+            raise AnswerError(f"{given}: {error}") from None
     found = answer(*arguments)
     must(found is not None and found is not ..., "the function returns nothing yet")
     return found
 
 
-def tensor(found: Any, shape: tuple[int, ...]) -> Tensor:
-    """The answer's result, if it is a tensor of this shape."""
-    must(isinstance(found, Tensor), f"expected a tensor, not {type(found).__name__}")
-    must(found.shape == shape, f"expected the shape {shape}, not {tuple(found.shape)}")
-    return found  # type: ignore[no-any-return]
+def tensor(found: Any, shape: tuple[int, ...] | None = None) -> Tensor:
+    """The answer's result, if it is a tensor (of this shape)."""
+    if not isinstance(found, Tensor):
+        raise AnswerError(f"expected a tensor, not {type(found).__name__}")
+    wrong = shape is not None and found.shape != shape
+    must(not wrong, f"expected the shape {shape}, not {tuple(found.shape)}")
+    return found
+
+
+def number(found: Any) -> float:
+    """The answer's result, if it is one number."""
+    try:
+        return float(found)
+    except (TypeError, ValueError, RuntimeError):
+        raise AnswerError(f"expected a number, not {type(found).__name__}") from None
 
 
 def must(condition: bool, otherwise: str) -> None:

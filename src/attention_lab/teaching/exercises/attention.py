@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attention_lab.attention import attend, causal_mask
-from attention_lab.teaching.exercises._answers import call, must, praise, tensor
+from attention_lab.teaching.exercises._answers import AnswerError, call, must, praise, tensor
 
 
 def check_with_positions(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
@@ -78,7 +78,7 @@ def check_compatibility(answer: Callable[[nn.Linear, nn.Linear], Tensor]) -> Non
         with torch.no_grad():
             for layer, weight in zip((query, key), _randn((hs, C), (hs, C)), strict=True):
                 layer.weight.copy_(weight)
-        found = call(answer, query, key)
+        found = tensor(call(answer, query, key))
         crossed = query.weight @ key.weight.T  # (hs, hs)
         must(
             found.shape != crossed.shape or not _close(found, crossed),
@@ -95,7 +95,7 @@ def check_attend_by_hand(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Tens
     """Chapter 08: ``f(x (T, C), w_query, w_key, w_value (C, hs)) -> (T, hs)``, causal, unscaled."""
     for T, C, hs in ((4, 3, 3), (5, 4, 2)):
         x, w_query, w_key, w_value = _randn((T, C), (C, hs), (C, hs), (C, hs))
-        found = call(answer, x, w_query, w_key, w_value)
+        found = tensor(call(answer, x, w_query, w_key, w_value))
         q, k, v = x @ w_query, x @ w_key, x @ w_value  # (T, hs) each
         right, weights = attend(q, k, v, causal_mask(T), scale=1.0)  # (T, hs), (T, T)
         unmixed = weights @ x  # (T, C)
@@ -132,7 +132,10 @@ def check_look_at_o(answer: Any) -> None:
     w_query = torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 0.5]])  # (C, hs)
     must(not callable(answer), "give the matrix itself, not a function")
     must(answer is not None and answer is not ..., "there is no matrix yet")
-    w_key = torch.as_tensor(answer, dtype=w_query.dtype)  # (C, hs)
+    try:
+        w_key = torch.as_tensor(answer, dtype=w_query.dtype).detach()  # (C, hs)
+    except (TypeError, ValueError):
+        raise AnswerError("give three rows of two numbers") from None
     must(w_key.shape != (2, 3), "this is (2, 3), as nn.Linear keeps it: a row a letter is (3, 2)")
     w_key = tensor(w_key, (3, 2))
     weights = F.softmax(w_query[2] @ w_key.T, dim=-1)  # (S,) the last row hides nobody

@@ -37,6 +37,7 @@ def check_same_average(answer: Callable[[str, str], bool]) -> None:
         ("hou", "you", False, "h and y are different rows"),
         ("aab", "ab", False, "how often a letter occurs does count"),
         ("ab", "abab", True, "the average forgets the length: half a, half b in both"),
+        ("ad", "bc", False, "a row can be anything: don't average letters"),
         ("aabbb", "aaabb", False, "two fifths are not three fifths"),
     ):
         found = call(answer, a, b)

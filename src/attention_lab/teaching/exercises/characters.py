@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attention_lab.teaching.exercises._answers import call, must, praise, tensor
+from attention_lab.teaching.exercises._answers import call, must, number, praise, tensor
 
 
 def check_count_triples(answer: Callable[[Tensor, int], Tensor]) -> None:
@@ -42,7 +42,7 @@ def check_mended_loss(answer: Callable[[Tensor, Tensor, float], float]) -> None:
     """Chapter 01: ``mended_loss(counts (V, V), ids (N,), extra) -> float``, mean of -ln p."""
     counts = torch.tensor([[6, 2, 0], [1, 0, 3], [0, 4, 9]])  # (V, V)
     ids, extra, before = torch.tensor([0, 0, 2, 1, 1, 2]), 0.5, counts.clone()
-    found = float(call(answer, counts, ids, extra))
+    found = number(call(answer, counts, ids, extra))
     must(torch.equal(counts, before), "the counts were changed in place: work on a copy")
 
     def loss(p: Tensor) -> float:
@@ -63,6 +63,9 @@ def check_mended_loss(answer: Callable[[Tensor, Tensor, float], float]) -> None:
     ):
         must(not math.isclose(found, wrong, rel_tol=1e-5), why)
     must(math.isclose(found, right, rel_tol=1e-5), f"expected {right:.4f}, got {found:.4f}")
+    more = counts + 2.0  # (V, V)
+    again, right = number(call(answer, counts, ids, 2.0)), loss(more / more.sum(1, keepdim=True))
+    must(math.isclose(again, right, rel_tol=1e-5), "another extra must give another loss: use it")
     praise()
 
 
@@ -75,14 +78,15 @@ def check_equal_width(answer: Callable[[int], int | None]) -> None:
         must(isinstance(found, int), f"a width is a whole number, not {found!r}: divide by //")
         must(found != V // 2 + 1, f"for {V} characters: one too many, the bias takes its share")
         must(found == (V - 1) // 2, f"for {V} characters {found} is not it: V (2 C + 1) = V V")
-    must(answer(64) is None, "64 characters: 2 C + 1 is odd, so no whole width fits: return None")
+    for V in (64, 66, 1000):
+        must(answer(V) is None, f"{V} characters: 2 C + 1 is odd, so no width fits: return None")
     praise()
 
 
 def check_shrink(answer: Callable[[float], float]) -> None:
     """Chapter 02: ``shrink(extra)``, the factor on scores of spread 1, for a loss ln V + extra."""
     for extra in (0.02, 0.1, 0.3):
-        found, case = float(call(answer, extra)), f"for {extra} nats"
+        found, case = number(call(answer, extra)), f"for {extra} nats"
         for wrong, why in (
             (2 * extra, "this is the variance that is left: a factor acts on the spread"),
             (extra**0.5, "half the variance is what costs: that 2 is missing"),
