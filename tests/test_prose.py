@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -162,3 +163,39 @@ def test_solutions_pass_their_check(path: Path) -> None:
             exec(compile(source, f"{path.name}, cell {cell.id}", "exec"), names)
         except Exception as error:
             pytest.fail(f"{path.name}, cell {cell.id}: the solution fails: {error!r}")
+
+
+# Numbers that a chapter works out on paper: no cell shows them.
+ON_PAPER = {
+    "04-a-product-is-a-weighted-sum": {"1.25"},  # 0.25 · 5
+    "05-softmax": {"0.15"},  # 0.04 + 0.11
+    "08-values-by-hand": {"0.98"},  # in a solution
+}
+NUMBER = re.compile(r"(?<![\w.,])-?\d+\.\d{2,}(?![\w%])")
+
+
+def shown(path: Path) -> list[Decimal]:
+    """Every number in the code and the text outputs of a chapter."""
+    texts = []
+    for cell in code_cells(chapter_files.read(path)):
+        texts.append(cell.source)
+        for output in cell.outputs:
+            texts += [output.get("text", ""), output.get("data", {}).get("text/plain", "")]
+    return [Decimal(n) for text in texts for n in re.findall(r"\d+\.?\d*", text.replace(",", ""))]
+
+
+@each
+def test_numbers_in_the_text_are_numbers_of_a_cell(path: Path) -> None:
+    """A number of two decimals or more stands in the code or an output too, rounded or not."""
+    numbers = shown(path)
+
+    def faults() -> Iterator[tuple[str, str]]:
+        for cell in prose(path):
+            for found in NUMBER.findall(cell.source):
+                half = Decimal(5).scaleb(-len(found.partition(".")[2]) - 1)
+                if found in ON_PAPER.get(path.stem, set()):
+                    continue
+                if not any(abs(abs(Decimal(found)) - n) <= half for n in numbers):
+                    yield cell.id, f"{found} stands in no output of this chapter"
+
+    report(path, faults())
