@@ -19,6 +19,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 CHAPTERS = chapter_files.chapters()
 each = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 MARKDOWN = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin)
+CHECK = re.compile(r"exercises\.(check_\w+)\(")
 SITE_ONLY = {
     r":::": "a ::: fence",
     r"`{3,}\{": "a directive",
@@ -138,8 +139,11 @@ def test_solutions_are_folded_apart_from_their_question(path: Path) -> None:
             whole = cell.source.startswith("<details") and cell.source.endswith("</details>")
             if not whole or cell.source.count("<details") != 1:
                 yield cell.id, "a solution is one <details>, alone in its cell"
+            asked, checked = ({*CHECK.findall(c.source)} for c in (before, cell))
             if before.cell_type != "code":
                 yield cell.id, "a code cell, to try in, stands between question and solution"
+            elif asked != checked or len(asked) != 1:
+                yield cell.id, f"the question is checked by {asked}, its solution by {checked}"
 
     report(path, faults())
 

@@ -12,7 +12,7 @@ from torch import Tensor
 def average_loop(x: Tensor) -> Tensor:
     """Average the past by a loop over sequences and positions.
 
-    x: (B, T, C) float. Returns (B, T, C), where row t is the mean of rows 0 to t.
+    x: (B, T, C) float, finite. Returns (B, T, C), where row t is the mean of rows 0 to t.
     Raises ValueError for another rank, TypeError for a dtype that is not floating point.
     Source: document A, scheme one.
     """
@@ -27,7 +27,7 @@ def average_loop(x: Tensor) -> Tensor:
 def average_matmul(x: Tensor) -> Tensor:
     """Average the past by one product with a triangle whose rows sum to 1.
 
-    x: (B, T, C) float. Returns (B, T, C), as `average_loop` does, with the same errors.
+    x: (B, T, C) float, finite. Returns (B, T, C), as `average_loop` does, with the same errors.
     Source: document A, scheme two.
     """
     _check(x)
@@ -40,7 +40,7 @@ def average_matmul(x: Tensor) -> Tensor:
 def average_softmax(x: Tensor) -> Tensor:
     """Average the past by a softmax over scores that are all zero.
 
-    x: (B, T, C) float. Returns (B, T, C), as `average_loop` does, with the same errors.
+    x: (B, T, C) float, finite. Returns (B, T, C), as `average_loop` does, with the same errors.
     Source: document A, scheme three.
     """
     _check(x)
