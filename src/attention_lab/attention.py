@@ -40,7 +40,7 @@ def attend(
 
     Returns (out, weights): (..., T, hv) and (..., T, S). Each row of weights sums to 1 and is
     exactly 0 where the mask is False. A query that may look at nothing gets weights and output 0,
-    and passes back finite gradients. Hidden keys and values must be finite too, since 0 times inf is NaN.
+    and passes back finite gradients. Hidden keys and values must be finite too: 0 times inf is NaN.
 
     Raises TypeError for a dtype and ValueError for a shape that does not fit.
     Source: document A, sections "only one line" to "why divide"; Vaswani et al. 2017, equation 1.
