@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import chapter_files
-import pytest
 from chapter_files import ROOT, code_cells
+from guards import CHAPTERS, each, report
 
 from attention_lab.teaching.claims import agrees, ledger, parse
 
@@ -28,8 +28,6 @@ NOT_YET = {
     "16": "myths.weights-explain myths.parallel myths.positions-optional",
     "18": "memory.subquadratic",
 }
-CHAPTERS = chapter_files.chapters()
-each = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 
 # Calls that only pass a literal on: bool(1), torch.tensor([0.5]).
 PASSING_ON = {"bool", "int", "float", "str", "list", "tuple", "round", "abs", "tensor", "array"}
@@ -61,11 +59,6 @@ def claim_id(call: ast.Call) -> str | None:
 
 def printed(cell: Any) -> list[str]:
     return [line for output in cell.outputs for line in output.get("text", "").splitlines()]
-
-
-def report(path: Path, faults: Iterator[tuple[str, str]]) -> None:
-    found = [f"{path.name}, cell {cell}: {what}" for cell, what in faults]
-    assert not found, "\n" + "\n".join(found)
 
 
 def test_each_claim_is_checked_once_or_waits_for_its_chapter() -> None:

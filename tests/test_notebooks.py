@@ -10,12 +10,9 @@ from typing import Any
 
 import chapter_files
 import nbformat
-import pytest
 from chapter_files import PACKAGE, ROOT, code_cells, tags
+from guards import CHAPTERS, each, report
 from repository import boot_source
-
-CHAPTERS = chapter_files.chapters()
-each = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 
 # What a guard must let pass: (notebook, cell id) -> the reason.
 SILENT: dict[tuple[str, str], str] = {}  # ends in an expression or prints, and shows nothing
@@ -52,11 +49,6 @@ def notebook(path: Path) -> Any:
 def lessons(path: Path) -> list[Any]:
     """The code cells but the boot cell."""
     return [cell for cell in code_cells(notebook(path)) if not chapter_files.is_boot(cell)]
-
-
-def report(path: Path, faults: Iterator[tuple[str, str]]) -> None:
-    found = [f"{path.name}, cell {cell}: {what}" for cell, what in faults]
-    assert not found, "\n" + "\n".join(found)
 
 
 def texts(output: Any, *also: str) -> Iterator[str]:

@@ -12,12 +12,11 @@ from urllib.parse import unquote
 import chapter_files
 import pytest
 from chapter_files import ROOT, code_cells
+from guards import each, report
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-CHAPTERS = chapter_files.chapters()
-each = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 MARKDOWN = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin)
 CHECK = re.compile(r"exercises\.(check_\w+)\(")
 SITE_ONLY = {
@@ -31,11 +30,6 @@ SITE_ONLY = {
 
 def prose(path: Path) -> list[Any]:
     return [cell for cell in chapter_files.read(path).cells if cell.cell_type == "markdown"]
-
-
-def report(path: Path, faults: Iterator[tuple[str, str]]) -> None:
-    found = [f"{path.name}, cell {cell}: {what}" for cell, what in faults]
-    assert not found, "\n" + "\n".join(found)
 
 
 def inline(tokens: list[Token]) -> Iterator[Token]:
