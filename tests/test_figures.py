@@ -116,10 +116,12 @@ def test_bars_show_the_likeliest_first_with_a_spoken_name():
     ]
 
 
-@pytest.mark.parametrize("wrong", [torch.tensor([0.5, 0.5]), torch.tensor([0.5, 0.5, 0.5])])
+@pytest.mark.parametrize(
+    "wrong", [[0.5, 0.5], [0.5, 0.5, 0.5], [1.5, -0.5, 0.0], [float("nan"), 0.5, 0.5]]
+)
 def test_bars_refuse_what_is_no_distribution(wrong):
     with pytest.raises(ValueError, match="'after u': give 3 probabilities that add up to 1"):
-        next_character_bars({"after u": wrong}, "abc")
+        next_character_bars({"after u": torch.tensor(wrong)}, "abc")
 
 
 def test_visible_names_white_space_only():

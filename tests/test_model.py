@@ -166,7 +166,7 @@ def test_top_k_leaves_only_the_k_likeliest_and_is_clipped(model):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"temperature": -1.0}, "temperature must be 0 or more, not -1.0"),
+        ({"temperature": -1.0}, "temperature must be 0 or more and finite, not -1.0"),
         ({"top_k": 0}, "top_k must be at least 1, not 0"),
     ],
 )
@@ -192,16 +192,22 @@ def test_an_id_outside_the_vocabulary_is_named(model, wrong):
         model(torch.tensor([[0, wrong]]))
 
 
-def test_a_model_that_diverged_does_not_write(model):
+@pytest.mark.parametrize("temperature", [0, 1.0])
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_model_that_diverged_does_not_write(model, bad, temperature):
     with torch.no_grad():
-        model.token_embedding_table.weight.fill_(float("nan"))
+        model.token_embedding_table.weight.fill_(bad)
     with pytest.raises(ValueError, match="not finite: has its training diverged"):
-        generate(model, torch.zeros(1, 1, dtype=torch.long), 3)
+        generate(model, torch.zeros(1, 1, dtype=torch.long), 3, temperature=temperature)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [((-1,), "n_new must be 0 or more"), ((1, float("nan")), "temperature must be 0 or more")],
+    [
+        ((-1,), "n_new must be 0 or more"),
+        ((1, float("nan")), "temperature must be 0 or more"),
+        ((1, float("inf")), "and finite"),
+    ],
 )
 def test_generate_refuses_less_than_nothing_and_nan(model, arguments, message):
     with pytest.raises(ValueError, match=message):

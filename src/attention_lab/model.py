@@ -104,13 +104,13 @@ def generate(
 
     The model reads the last ``block_size`` characters only. ``temperature`` 0 takes the likeliest
     character; ``top_k`` leaves only the k likeliest. Dropout is off, and the model's mode restored.
-    Raises ``ValueError`` for an empty prompt, a negative temperature or n_new, a top_k below 1,
-    and for a model whose scores are not finite.
+    Raises ``ValueError`` for an empty prompt, a negative n_new, a temperature or top_k that makes
+    no sense, and for a model whose scores are not finite.
     """
     if idx.ndim != 2 or idx.shape[1] == 0:
         raise ValueError(f"the prompt must be (B, T) with T at least 1, not {tuple(idx.shape)}")
-    if not temperature >= 0:
-        raise ValueError(f"temperature must be 0 or more, not {temperature}")
+    if not 0 <= temperature < float("inf"):
+        raise ValueError(f"temperature must be 0 or more and finite, not {temperature}")
     if n_new < 0:
         raise ValueError(f"n_new must be 0 or more, not {n_new}")
     if top_k is not None and top_k < 1:
@@ -131,16 +131,16 @@ def _pick(
     logits: Tensor, temperature: float, top_k: int | None, generator: torch.Generator | None
 ) -> Tensor:
     """logits (B, V) -> the next character of each sequence (B, 1)."""
+    highest = logits.max(-1, keepdim=True).values  # (B, 1)
+    if not highest.isfinite().all():
+        raise ValueError("the model's scores are not finite: has its training diverged?")
     if temperature == 0:
         return logits.argmax(-1, keepdim=True)  # (B, 1)
     if top_k is not None:
         likeliest = logits.topk(min(top_k, logits.shape[-1]), dim=-1)  # (B, k)
         nothing = torch.full_like(logits, float("-inf"))  # (B, V)
         logits = nothing.scatter(-1, likeliest.indices, likeliest.values)  # (B, V)
-    highest = logits.max(-1, keepdim=True).values  # (B, 1)
     weights = F.softmax((logits - highest).double() / temperature, dim=-1)  # (B, V)
-    if not weights.isfinite().all():
-        raise ValueError("the model's scores are not finite: has its training diverged?")
     # A point on the line from 0 to 1, cut in V pieces as long as the weights. Unlike
     # torch.multinomial, this draws the same character on every kind of CPU.
     cuts = weights.cumsum(-1)  # (B, V)

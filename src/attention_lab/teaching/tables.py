@@ -148,7 +148,8 @@ def next_character_bars(
     """
     groups, lines = [], []
     for title, weights in predictions.items():
-        if weights.shape != (len(chars),) or abs(float(weights.sum()) - 1) > 1e-4:
+        right = weights.shape == (len(chars),) and bool((weights >= 0).all())
+        if not right or abs(float(weights.sum()) - 1) > 1e-4:
             raise ValueError(f"{title!r}: give {len(chars)} probabilities that add up to 1")
         best = weights.topk(min(top, len(chars)))
         pairs = [
