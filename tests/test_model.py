@@ -92,7 +92,7 @@ def test_too_long_an_input_is_refused_with_both_lengths():
         ({"vocab_size": 0}, "vocab_size must be at least 1, not 0"),
         ({"n_embd": -1}, "n_embd must be at least 1, not -1"),
         ({"block_size": 0}, "block_size must be at least 1, not 0"),
-        ({"positions": "cosine"}, "'none' or 'learned', not 'cosine'"),
+        ({"positions": "cosine"}, "'none' or 'learned' or 'rotary', not 'cosine'"),
     ],
 )
 def test_a_config_that_makes_no_model_is_refused_by_name(wrong, message):

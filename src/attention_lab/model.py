@@ -5,12 +5,18 @@ B batch, T time (positions in a chunk), C channels (``n_embd``), V vocabulary.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Literal
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from attention_lab.blocks import Block, make_norm
+from attention_lab.config import ModelConfig
+from attention_lab.generation import generate
+from attention_lab.heads import KeyValueCache
+
+__all__ = ["BigramModel", "CharModel", "ModelConfig", "generate", "seeded"]
 
 
 class BigramModel(nn.Module):
@@ -35,26 +41,12 @@ class BigramModel(nn.Module):
         return logits, _loss(logits, targets)
 
 
-@dataclass(frozen=True)
-class ModelConfig:
-    """What a ``CharModel`` is made of. Each chapter's model is one of these, never a new class."""
-
-    vocab_size: int  # V
-    n_embd: int = 32  # C, the width of a character's representation
-    block_size: int = 8  # the most characters that the model reads at once
-    positions: Literal["none", "learned"] = "none"  # what tells position 0 from position 7
-    seed: int = 1337  # of the starting weights
-
-    def __post_init__(self) -> None:
-        for name in ("vocab_size", "n_embd", "block_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
-        if self.positions not in ("none", "learned"):
-            raise ValueError(f"positions must be 'none' or 'learned', not {self.positions!r}")
-
-
 class CharModel(nn.Module):
-    """Representation in, scores out, room between them. Source: document A, sections 3, 8."""
+    """Representation in, room between, scores out. Source: document A, sections 3, 8; chapter 17.
+
+    Layers are drawn in one order, so that a config with one more part starts with the same numbers
+    in the parts that it shares with the one before.
+    """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -65,87 +57,59 @@ class CharModel(nn.Module):
             self.lm_head = nn.Linear(config.n_embd, config.vocab_size)  # (C, V)
             if config.positions == "learned":
                 self.position_embedding_table = nn.Embedding(config.block_size, config.n_embd)
+            n_blocks = config.n_layer if config.n_head else 0
+            self.blocks = nn.ModuleList(Block(config) for _ in range(n_blocks))
+            self.norm = make_norm(config.norm, config.n_embd)
         self.float()
 
     @property
     def block_size(self) -> int:
         return self.config.block_size
 
-    def forward(self, idx: Tensor, targets: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+    def forward(
+        self,
+        idx: Tensor,
+        targets: Tensor | None = None,
+        cache: list[KeyValueCache] | None = None,
+    ) -> tuple[Tensor, Tensor | None]:
         """idx (B, T) -> logits (B, T, V), and the mean loss in nats when given targets (B, T).
 
-        Raises ``ValueError`` when idx is longer than the model's block size, when an id is not in
-        the vocabulary, and when the shapes of idx and targets differ.
+        With a cache (of `new_cache`), idx is what follows on the ids read before.
+        Raises ``ValueError`` when there are more positions than the model's block size, when an id
+        is not in the vocabulary, and when the shapes of idx and targets differ.
         """
         _check_ids(idx, targets, self.config.vocab_size)
-        T = idx.shape[-1]
-        if T > self.block_size:
-            raise ValueError(
-                f"idx has {T} positions, but the model's block_size is {self.block_size}: "
-                f"keep the last {self.block_size}"
-            )
-        x = self.token_embedding_table(idx)  # (B, T, C)
-        if self.position_embedding_table is not None:
-            x = x + self.position_embedding_table(torch.arange(T, device=idx.device))  # (T, C)
-        logits = self.lm_head(x)  # (B, T, V)
+        x = self.embed(idx, start=cache[0].length if cache else 0)  # (B, T, C)
+        for i, block in enumerate(self.blocks):
+            x = block(x, cache[i] if cache else None)  # (B, T, C)
+        logits = self.lm_head(self.norm(x))  # (B, T, V)
         return logits, _loss(logits, targets)
 
+    def embed(self, idx: Tensor, start: int = 0) -> Tensor:
+        """idx (B, T), from position ``start`` on -> what the first block reads, (B, T, C)."""
+        positions = torch.arange(start, start + idx.shape[-1], device=idx.device)  # (T,)
+        if start + idx.shape[-1] > self.block_size:
+            raise ValueError(
+                f"idx has {start + idx.shape[-1]} positions, but the model's block_size is "
+                f"{self.block_size}: keep the last {self.block_size}"
+            )
+        x: Tensor = self.token_embedding_table(idx)  # (B, T, C)
+        if self.position_embedding_table is not None:
+            x = x + self.position_embedding_table(positions)  # (T, C)
+        return x
 
-@torch.no_grad()
-def generate(
-    model: BigramModel | CharModel,
-    idx: Tensor,
-    n_new: int,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    generator: torch.Generator | None = None,
-) -> Tensor:
-    """Write on: idx (B, T) -> (B, T + n_new), one sampled character at a time.
+    def weights(self, idx: Tensor) -> list[Tensor]:
+        """idx (B, T) -> the attention weights (B, nh, T, T) of each block, first to last."""
+        x = self.embed(idx)  # (B, T, C)
+        weights = []
+        for block in cast("list[Block]", self.blocks):
+            weights.append(block.weights(x))
+            x = block(x)  # (B, T, C)
+        return weights
 
-    The model reads the last ``block_size`` characters only. ``temperature`` 0 takes the likeliest
-    character; ``top_k`` leaves only the k likeliest. Dropout is off, and the model's mode restored.
-    Raises ``ValueError`` for an empty prompt, a negative n_new, a temperature or top_k that makes
-    no sense, and for a model whose scores are not finite.
-    """
-    if idx.ndim != 2 or idx.shape[1] == 0:
-        raise ValueError(f"the prompt must be (B, T) with T at least 1, not {tuple(idx.shape)}")
-    if not 0 <= temperature < float("inf"):
-        raise ValueError(f"temperature must be 0 or more and finite, not {temperature}")
-    if n_new < 0:
-        raise ValueError(f"n_new must be 0 or more, not {n_new}")
-    if top_k is not None and top_k < 1:
-        raise ValueError(f"top_k must be at least 1, not {top_k}")
-    was_training = model.training
-    model.eval()
-    try:
-        for _ in range(n_new):
-            logits, _loss = model(idx[:, -model.block_size :])  # (B, T, V)
-            following = _pick(logits[:, -1], temperature, top_k, generator)  # (B, 1)
-            idx = torch.cat([idx, following], dim=1)  # (B, T + 1)
-    finally:
-        model.train(was_training)
-    return idx
-
-
-def _pick(
-    logits: Tensor, temperature: float, top_k: int | None, generator: torch.Generator | None
-) -> Tensor:
-    """logits (B, V) -> the next character of each sequence (B, 1)."""
-    highest = logits.max(-1, keepdim=True).values  # (B, 1)
-    if not highest.isfinite().all():
-        raise ValueError("the model's scores are not finite: has its training diverged?")
-    if temperature == 0:
-        return logits.argmax(-1, keepdim=True)  # (B, 1)
-    if top_k is not None:
-        likeliest = logits.topk(min(top_k, logits.shape[-1]), dim=-1)  # (B, k)
-        nothing = torch.full_like(logits, float("-inf"))  # (B, V)
-        logits = nothing.scatter(-1, likeliest.indices, likeliest.values)  # (B, V)
-    weights = F.softmax((logits - highest).double() / temperature, dim=-1)  # (B, V)
-    # A point on the line from 0 to 1, cut in V pieces as long as the weights. Unlike
-    # torch.multinomial, this draws the same character on every kind of CPU.
-    cuts = weights.cumsum(-1)  # (B, V)
-    point = torch.rand(len(cuts), 1, generator=generator, dtype=cuts.dtype).to(cuts) * cuts[:, -1:]
-    return torch.searchsorted(cuts, point, right=True).clamp(max=cuts.shape[-1] - 1)  # (B, 1)
+    def new_cache(self) -> list[KeyValueCache]:
+        """An empty cache of keys and values for each block, none without causal blocks."""
+        return [KeyValueCache() for _ in self.blocks if self.config.causal]
 
 
 def _check_ids(idx: Tensor, targets: Tensor | None, vocab_size: int) -> None:
