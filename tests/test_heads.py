@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from attention_lab.heads import Head, MultiHead
+from attention_lab.heads import Head, KeyValueCache, MultiHead
+from attention_lab.positions import rotary
 
 QUICK = settings(max_examples=30, deadline=None, derandomize=True)
 MODULES = {
@@ -330,3 +331,94 @@ def test_a_single_sequence_without_a_batch_axis_works_too(name):
     out1, weights1 = module(x[0])
     assert_close(out1, out[0])
     assert_close(weights1, weights[0])
+
+
+# --- the fused kernel, the cache, rotary positions, shared keys and values -----------------------
+
+KINDS = {
+    "plain": {},
+    "both ways": {"causal": False},
+    "rotary": {"rotary": True},
+    "grouped": {"n_kv_head": 2},
+    "one for all": {"n_kv_head": 1, "rotary": True},
+}
+KIND = pytest.mark.parametrize("kind", KINDS)
+
+
+@KIND
+@pytest.mark.parametrize("T", [1, 5])
+def test_fused_equals_forward_in_value_and_gradient(kind, T):
+    multi, x = build(MultiHead, 16, 4, **KINDS[kind]), randn(2, T, 16).requires_grad_()
+    inputs = [x, *multi.parameters()]
+    out, fused = multi(x)[0], multi.fused(x)
+    assert_close(fused, out)
+    cotangent = randn(2, T, 16, seed=1)
+    for mine, wanted in zip(
+        torch.autograd.grad(fused, inputs, cotangent),
+        torch.autograd.grad(out, inputs, cotangent),
+        strict=True,
+    ):
+        assert_close(mine, wanted)
+
+
+def test_fused_drops_out_in_training_alone():
+    multi, x = build(MultiHead, 8, 2, dropout=0.5), randn(2, 6, 8)
+    assert_close(multi.eval().fused(x), multi(x)[0])
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        out = multi.train().fused(x)
+        torch.manual_seed(1)
+        assert not torch.allclose(out, multi.fused(x))
+    zeros = (out == 0).double().mean().item()  # the projected output, dropped by half
+    assert 0.3 < zeros < 0.7
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "both ways"])
+@pytest.mark.parametrize("pieces", [(1, 1, 1, 1, 1, 1), (4, 2), (2, 3, 1), (6,)])
+def test_piece_by_piece_with_a_cache_equals_all_at_once(kind, pieces):
+    multi, x, cache = build(MultiHead, 16, 4, **KINDS[kind]), randn(2, 6, 16), KeyValueCache()
+    outs = [multi.fused(part, cache) for part in x.split(pieces, dim=1)]
+    assert_close(torch.cat(outs, dim=1), multi.fused(x))
+    n_kv_head = KINDS[kind].get("n_kv_head", 4)
+    assert cache.length == 6
+    assert cache.n_bytes == 2 * 2 * n_kv_head * 6 * 4 * 8  # k and v, B, heads, S, hs, float64
+
+
+def test_an_empty_cache_is_empty():
+    assert KeyValueCache().length == KeyValueCache().n_bytes == 0
+
+
+def test_a_group_of_queries_shares_its_key_and_value_head():
+    grouped, x = build(MultiHead, 16, 4, n_kv_head=2), randn(2, 5, 16)
+    full = build(MultiHead, 16, 4)
+    with torch.no_grad():
+        full.query.weight.copy_(grouped.query.weight)
+        full.project.load_state_dict(grouped.project.state_dict())
+        for part in ("key", "value"):
+            shared = getattr(grouped, part).weight.view(2, 4, 16)  # (n_kv_head, hs, C)
+            getattr(full, part).weight.copy_(shared[[0, 0, 1, 1]].flatten(0, 1))
+    assert grouped.key.weight.shape == (8, 16)
+    assert_close(grouped(x), full(x))
+
+
+def test_rotary_heads_turn_queries_and_keys_and_leave_the_values():
+    multi, x = build(MultiHead, 8, 2, rotary=True), randn(1, 5, 8)
+    q, k, v = (
+        p(x).unflatten(-1, (2, 4)).transpose(1, 2) for p in (multi.query, multi.key, multi.value)
+    )
+    where = torch.arange(5)
+    out = F.scaled_dot_product_attention(rotary(q, where), rotary(k, where), v, is_causal=True)
+    assert_close(multi(x)[0], multi.project(out.transpose(1, 2).flatten(2)))
+
+
+@pytest.mark.parametrize("n_kv_head", [0, 3, -1, 8])
+def test_shared_heads_that_do_not_divide_are_refused_by_name(n_kv_head):
+    with pytest.raises(
+        ValueError, match=f"must divide n_head, got n_head=4, n_kv_head={n_kv_head}"
+    ):
+        MultiHead(16, 4, n_kv_head=n_kv_head)
+
+
+def test_fused_refuses_a_wrong_width_too():
+    with pytest.raises(ValueError, match=r"x must end in .* n_embd = 6, got \(2, 4, 5\)"):
+        MultiHead(6, 2).fused(randn(2, 4, 5))

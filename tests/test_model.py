@@ -1,6 +1,7 @@
 """The models grow step by step, are reproducible, and write within bounds."""
 
 import math
+from itertools import pairwise
 
 import pytest
 import torch
@@ -12,7 +13,17 @@ MODELS = {
     "bigram": lambda: BigramModel(11),
     "split": lambda: CharModel(ModelConfig(11, n_embd=4)),
     "positions": lambda: CharModel(ModelConfig(11, n_embd=4, positions="learned")),
+    "one head": lambda: CharModel(ModelConfig(11, n_embd=4, positions="learned", n_head=1)),
+    "blocks": lambda: CharModel(full()),
+    "rotary": lambda: CharModel(full(positions="rotary", norm="rms", n_kv_head=1)),
+    "both ways": lambda: CharModel(full(causal=False)),
 }
+
+
+def full(**changes) -> ModelConfig:
+    """Two blocks with all their parts."""
+    parts = {"positions": "learned", "n_head": 2, "n_layer": 2, "norm": "layer"}
+    return ModelConfig(11, n_embd=4, feed_forward=True, residual=True, **(parts | changes))
 
 
 @pytest.fixture(params=MODELS)
@@ -84,20 +95,6 @@ def test_starting_weights_are_spread_as_torch_spreads_them():
 def test_too_long_an_input_is_refused_with_both_lengths():
     with pytest.raises(ValueError, match=r"9 positions.*block_size is 8"):
         CharModel(ModelConfig(11))(torch.zeros(1, 9, dtype=torch.long))
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"vocab_size": 0}, "vocab_size must be at least 1, not 0"),
-        ({"n_embd": -1}, "n_embd must be at least 1, not -1"),
-        ({"block_size": 0}, "block_size must be at least 1, not 0"),
-        ({"positions": "cosine"}, "'none' or 'learned' or 'rotary', not 'cosine'"),
-    ],
-)
-def test_a_config_that_makes_no_model_is_refused_by_name(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        ModelConfig(**({"vocab_size": 11} | wrong))
 
 
 @pytest.mark.parametrize("length", [1, 8, 13])
@@ -212,3 +209,83 @@ def test_a_model_that_diverged_does_not_write(model, bad, temperature):
 def test_generate_refuses_less_than_nothing_and_nan(model, arguments, message):
     with pytest.raises(ValueError, match=message):
         generate(model, torch.zeros(1, 1, dtype=torch.long), *arguments)
+
+
+def test_a_model_is_its_parts_in_order():
+    model, idx = CharModel(full()), torch.randint(11, (2, 8))
+    x = model.token_embedding_table.weight[idx] + model.position_embedding_table.weight
+    torch.testing.assert_close(model.embed(idx), x)
+    for block in model.blocks:
+        x = block(x)
+    expected = F.layer_norm(x, (4,)) @ model.lm_head.weight.T + model.lm_head.bias
+    torch.testing.assert_close(model(idx)[0], expected)
+
+
+def test_a_config_with_one_more_part_starts_with_the_same_numbers_in_the_others():
+    steps = [
+        ModelConfig(11, positions="learned"),
+        ModelConfig(11, positions="learned", n_head=4),
+        ModelConfig(11, positions="learned", n_head=4, feed_forward=True),
+        ModelConfig(11, positions="learned", n_head=4, feed_forward=True, n_layer=2),
+    ]
+    states = [CharModel(step).state_dict() for step in steps]
+    for fewer, more in pairwise(states):
+        assert set(fewer) < set(more)
+        assert all(torch.equal(fewer[name], more[name]) for name in fewer)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_only_a_model_without_its_mask_sees_what_follows(causal):
+    model = CharModel(full(causal=causal)).double()
+    idx = torch.randint(11, (3, 8))
+    changed = idx.clone()
+    changed[:, 5:] = (changed[:, 5:] + 1) % 11
+    first, second = model(idx)[0][:, :5], model(changed)[0][:, :5]
+    assert torch.equal(first, second) == causal
+
+
+def test_weights_are_given_block_by_block():
+    model, idx = CharModel(full()), torch.randint(11, (3, 6))
+    weights = model.weights(idx)
+    assert [w.shape for w in weights] == [(3, 2, 6, 6)] * 2
+    x = model.embed(idx)
+    assert torch.equal(weights[0], model.blocks[0].weights(x))
+    assert torch.equal(weights[1], model.blocks[1].weights(model.blocks[0](x)))
+    assert CharModel(ModelConfig(11)).weights(idx) == []
+
+
+@pytest.mark.parametrize("name", ["one head", "blocks", "rotary"])
+@pytest.mark.parametrize("pieces", [(1,) * 8, (5, 3), (2, 1, 4, 1)])
+def test_reading_on_with_a_cache_gives_the_scores_of_reading_it_all(name, pieces):
+    model, idx = MODELS[name]().double(), torch.randint(11, (2, 8))
+    cache = model.new_cache()
+    logits = [model(part, cache=cache)[0] for part in idx.split(pieces, dim=1)]
+    torch.testing.assert_close(torch.cat(logits, dim=1), model(idx)[0])
+    assert [layer.length for layer in cache] == [8] * len(model.blocks)
+    with pytest.raises(ValueError, match=r"9 positions.*block_size is 8"):
+        model(idx[:, :1], cache=cache)
+
+
+def test_a_model_that_looks_ahead_or_has_no_blocks_has_no_cache():
+    assert MODELS["both ways"]().new_cache() == MODELS["positions"]().new_cache() == []
+
+
+def test_writing_with_the_cache_is_writing_without_it(model, monkeypatch):
+    model.double()
+    prompt, draws = torch.randint(11, (2, 3)), [torch.Generator().manual_seed(4) for _ in "ab"]
+    cached = generate(model, prompt, 20, generator=draws[0])
+    monkeypatch.setattr(type(model), "new_cache", lambda self: [], raising=False)
+    assert torch.equal(cached, generate(model, prompt, 20, generator=draws[1]))
+
+
+def test_inside_the_block_only_what_is_new_is_read(monkeypatch):
+    model, read = MODELS["blocks"](), []
+    forward = model.forward
+
+    def spy(idx, targets=None, cache=None):
+        read.append(idx.shape[1])
+        return forward(idx, targets, cache)
+
+    monkeypatch.setattr(model, "forward", spy)
+    generate(model, torch.zeros(1, 3, dtype=torch.long), 8)
+    assert read == [3, 1, 1, 1, 1, 1, 8, 8]  # block_size is 8

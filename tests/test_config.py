@@ -1,0 +1,59 @@
+"""A config is checked when it is made, and by the field's name."""
+
+import dataclasses
+
+import pytest
+
+from attention_lab.config import ModelConfig
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"vocab_size": 0}, "vocab_size must be at least 1, not 0"),
+        ({"n_embd": -1}, "n_embd must be at least 1, not -1"),
+        ({"n_embd": 2.5}, r"n_embd must be a whole number, not 2\.5"),
+        ({"n_embd": True}, "n_embd must be a whole number, not True"),
+        ({"block_size": 0}, "block_size must be at least 1, not 0"),
+        ({"n_layer": 0}, "n_layer must be at least 1, not 0"),
+        ({"n_head": -1}, "n_head must be at least 0, not -1"),
+        ({"positions": "cosine"}, "'none' or 'learned' or 'rotary', not 'cosine'"),
+        ({"norm": "batch"}, "norm must be 'none' or 'layer' or 'rms', not 'batch'"),
+        ({"dropout": 1.0}, r"dropout must be at least 0 and below 1, not 1\.0"),
+        ({"dropout": -0.1}, r"not -0\.1"),
+        ({"n_head": 5}, "n_head must divide n_embd, got n_embd=32, n_head=5"),
+        ({"n_head": 4, "n_kv_head": 3}, "must divide n_head, got n_head=4, n_kv_head=3"),
+        ({"n_head": 4, "n_kv_head": 0}, "n_kv_head must be at least 1, not 0"),
+        ({"n_head": 32, "positions": "rotary"}, "head size must be even, not 1"),
+        ({"positions": "rotary"}, "turns queries and keys: set n_head"),
+        ({"n_layer": 2}, "n_layer needs blocks: set n_head"),
+        ({"feed_forward": True}, "feed_forward needs blocks"),
+        ({"residual": True}, "residual needs blocks"),
+        ({"norm": "rms"}, "norm needs blocks"),
+        ({"n_kv_head": 1}, "n_kv_head needs blocks"),
+    ],
+)
+def test_a_config_that_makes_no_model_is_refused_by_name(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        ModelConfig(**({"vocab_size": 11} | wrong))
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        {"n_embd": 1, "block_size": 1},
+        {"n_head": 1},
+        {"n_head": 32},
+        {"n_head": 4, "n_kv_head": 4},
+        {"n_head": 4, "n_kv_head": 1},
+        {"n_head": 16, "positions": "rotary"},
+        {"dropout": 0.99},
+    ],
+)
+def test_a_config_at_its_bounds_is_taken(right):
+    ModelConfig(1, **right)
+
+
+def test_a_config_is_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        ModelConfig(11).n_embd = 3
