@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional as F
 
 from attention_lab.model import BigramModel, CharModel, ModelConfig
-from attention_lab.training import History, evaluate, train
+from attention_lab.training import History, Recipe, Run, evaluate, train
 
 IDS = torch.tensor([0, 1, 2, 3] * 60)
 
@@ -120,3 +120,93 @@ def test_a_small_model_trains_on_one_thread_and_leaves_the_setting_alone():
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
+
+
+# --- recipes and runs ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"steps": 0}, "steps must be at least 1, not 0"),
+        ({"steps": 2.5}, r"steps must be a whole number, not 2\.5"),
+        ({"steps": "ten"}, "steps must be a number, not 'ten'"),
+        ({"batch_size": 0}, "batch_size must be at least 1, not 0"),
+        ({"warmup": 10}, "warmup must be 0 to 9 steps, not 10"),
+        ({"warmup": -1}, "not -1"),
+        ({"lr": 0.0}, r"lr must be above 0 \(to inf\), not 0\.0"),
+        ({"lr": float("nan")}, "lr must be above 0"),
+        ({"lr": True}, "lr must be a number, not True"),
+        ({"beta2": 1.5}, r"beta2 must be above 0 \(to 1\.0\), not 1\.5"),
+        ({"clip": 0}, "clip must be above 0"),
+        ({"final_lr": 1.1}, r"final_lr must be from 0 to 1, not 1\.1"),
+        ({"weight_decay": -0.1}, r"weight_decay must be from 0 to 1, not -0\.1"),
+    ],
+)
+def test_a_recipe_that_makes_no_run_is_refused_by_name(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        Recipe(**({"steps": 10, "batch_size": 4, "lr": 0.1} | wrong))
+
+
+def test_the_learning_rate_climbs_then_falls_in_straight_lines():
+    recipe = Recipe(steps=9, batch_size=1, lr=0.8, warmup=4, final_lr=0.25)
+    rates = [recipe.lr_at(step) for step in range(9)]
+    assert rates == pytest.approx([0.2, 0.4, 0.6, 0.8, 0.8, 0.65, 0.5, 0.35, 0.2])
+    assert {Recipe(5, 1, 0.3).lr_at(step) for step in range(5)} == {0.3}
+    assert Recipe(1, 1, 0.3, final_lr=0.5).lr_at(0) == 0.3
+
+
+def test_each_step_uses_its_own_learning_rate_and_the_recipes_optimizer():
+    recipe = Recipe(steps=3, batch_size=2, lr=0.1, final_lr=0.0, beta2=0.9, weight_decay=0.5)
+    run, rates = Run(BigramModel(4), recipe), []
+    for _ in range(3):
+        run.step(IDS)
+        (group,) = run.optimizer.param_groups
+        rates.append(group["lr"])
+        assert (group["betas"], group["weight_decay"]) == ((0.9, 0.9), 0.5)
+    assert rates == pytest.approx([0.1, 0.05, 0.0])
+
+
+def test_a_long_gradient_is_cut():
+    run = Run(BigramModel(4), Recipe(steps=1, batch_size=8, lr=0.1, clip=1e-3))
+    run.step(IDS)
+    length = run.model.token_embedding_table.weight.grad.norm().item()
+    assert length == pytest.approx(1e-3, rel=1e-2)
+
+
+def test_train_is_a_run_of_its_steps():
+    model, same = BigramModel(4), BigramModel(4)
+    history = train(model, IDS, steps=4, batch_size=3, lr=0.1, seed=7)
+    run = Run(same, Recipe(steps=4, batch_size=3, lr=0.1, seed=7))
+    assert [run.step(IDS).item() for _ in range(4)] == list(history.losses)
+    assert torch.equal(same.token_embedding_table.weight, model.token_embedding_table.weight)
+
+
+def test_shares_of_a_batch_are_the_batch():
+    seen = []
+
+    def forward(x, y):
+        seen.append(torch.cat([x, y], dim=1))
+        return model(x, y)
+
+    model, recipe = BigramModel(4), Recipe(steps=1, batch_size=6, lr=0.1)
+    for share in ((0, 1), (0, 2), (1, 2)):
+        Run(model, recipe, forward, share).step(IDS)
+    whole, first, second = seen
+    assert len(first) == len(second) == 3
+    assert torch.equal(torch.stack([first, second], dim=1).flatten(0, 1), whole)
+
+
+def test_dropout_repeats_with_the_seed_and_changes_from_step_to_step():
+    def losses(seed):
+        config = ModelConfig(4, n_embd=8, n_head=2, dropout=0.5, positions="learned")
+        return train(CharModel(config), IDS, steps=4, batch_size=2, lr=1e-9, seed=seed).losses
+
+    assert losses(3) == losses(3)
+    assert losses(3) != losses(4)
+    config = ModelConfig(4, n_embd=8, n_head=2, dropout=0.5)
+    run = Run(CharModel(config), Recipe(steps=4, batch_size=2, lr=1e-9))
+    state = run.chunks.get_state()
+    first = run.step(IDS).item()
+    run.chunks.set_state(state)  # the same chunks again
+    assert run.step(IDS).item() != first

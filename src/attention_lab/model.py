@@ -117,8 +117,8 @@ def _check_ids(idx: Tensor, targets: Tensor | None, vocab_size: int) -> None:
     if targets is not None and targets.shape != idx.shape:
         shapes = f"{tuple(targets.shape)} and {tuple(idx.shape)}"
         raise ValueError(f"targets must have the shape of idx, (B, T), not {shapes}")
-    if idx.device.type != "cpu" or not idx.numel():
-        return  # reading ids back from a GPU would stall it
+    if idx.device.type != "cpu" or torch.compiler.is_compiling() or not idx.numel():
+        return  # reading ids back would stall a GPU, and break a compiled graph
     low, high = int(idx.min()), int(idx.max())
     if low < 0 or high >= vocab_size:
         wrong = low if low < 0 else high

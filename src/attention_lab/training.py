@@ -5,12 +5,13 @@ B batch, T time, V vocabulary.
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 from tqdm import trange
 
@@ -32,6 +33,92 @@ class History:
         return [part.mean().item() for part in torch.split(losses, window)]
 
 
+@dataclass(frozen=True)
+class Recipe:
+    """How a model is trained. Raises ValueError for a number that makes no run, by its name."""
+
+    steps: int
+    batch_size: int  # chunks a step, those of all processes together
+    lr: float  # AdamW's step size at its highest
+    warmup: int = 0  # steps in which it grows to that
+    final_lr: float = 1.0  # the last step's share of it, reached in a straight line
+    beta2: float = 0.999  # how long AdamW remembers the size of gradients
+    weight_decay: float = 0.01  # what a matrix loses in each step, times lr
+    clip: float = float("inf")  # a gradient longer than this is cut to it
+    seed: int = 1337  # of the chunks, and of dropout
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise ValueError(f"{field.name} must be a number, not {value!r}")
+            if field.name in ("steps", "batch_size", "warmup", "seed") and value != int(value):
+                raise ValueError(f"{field.name} must be a whole number, not {value}")
+        for name in ("steps", "batch_size"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if not 0 <= self.warmup < self.steps:
+            raise ValueError(f"warmup must be 0 to {self.steps - 1} steps, not {self.warmup}")
+        for name, most in (("lr", float("inf")), ("clip", float("inf")), ("beta2", 1.0)):
+            if not 0 < getattr(self, name) <= most:
+                raise ValueError(f"{name} must be above 0 (to {most}), not {getattr(self, name)}")
+        for name in ("final_lr", "weight_decay"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} must be from 0 to 1, not {getattr(self, name)}")
+
+    def lr_at(self, step: int) -> float:
+        """The step size in step 0, 1, ... steps - 1."""
+        if step < self.warmup:
+            return self.lr * (step + 1) / self.warmup
+        done = (step - self.warmup) / max(1, self.steps - 1 - self.warmup)  # 0 to 1
+        return self.lr * (1 - done * (1 - self.final_lr))
+
+
+class Run:
+    """A training run that can stop after any step and go on later as if it had not.
+
+    ``forward`` is what is called in place of the model (compiled, or spread over processes), and
+    ``share`` (i, n) takes every n-th chunk of a batch, from chunk i on, for one of n processes.
+    """
+
+    def __init__(
+        self,
+        model: BigramModel | CharModel,
+        recipe: Recipe,
+        forward: Callable[..., Any] | None = None,
+        share: tuple[int, int] = (0, 1),
+    ) -> None:
+        self.model, self.recipe, self.share = model, recipe, share
+        self.forward = model if forward is None else forward
+        self.losses: list[Tensor] = []
+        self.chunks = torch.Generator().manual_seed(recipe.seed)
+        self.optimizer = torch.optim.AdamW(
+            model.parameters(),
+            lr=recipe.lr,
+            betas=(0.9, recipe.beta2),
+            weight_decay=recipe.weight_decay,
+            fused=True,
+        )
+
+    def step(self, ids: Tensor) -> Tensor:
+        """One step on random chunks of ids (N,); returns its loss before it, in nats."""
+        recipe, (first, n) = self.recipe, self.share
+        for group in self.optimizer.param_groups:
+            group["lr"] = recipe.lr_at(len(self.losses))
+        torch.manual_seed(recipe.seed + 1000 * len(self.losses) + first)  # of dropout
+        x, y = sample_batch(ids, recipe.batch_size, self.model.block_size, self.chunks)  # (B, T)
+        device = next(self.model.parameters()).device
+        x, y = (z[first::n].to(device, non_blocking=True) for z in (x, y))  # (B / n, T)
+        _logits, loss = self.forward(x, y)
+        self.optimizer.zero_grad()
+        loss.backward()
+        if recipe.clip < float("inf"):
+            nn.utils.clip_grad_norm_(self.model.parameters(), recipe.clip)
+        self.optimizer.step()
+        self.losses.append(loss.detach())
+        return self.losses[-1]
+
+
 def train(
     model: BigramModel | CharModel,
     ids: Tensor,
@@ -44,14 +131,10 @@ def train(
     """Train ``model`` in place with AdamW on random chunks of ids (N,), ``block_size`` long.
 
     ``seed`` fixes the chunks (and dropout). The bar shows only where someone can watch it, so it
-    stays out of stored outputs. Raises ``ValueError`` for fewer than one step, and as
-    ``sample_batch`` does for a text too short.
+    stays out of stored outputs. Raises ``ValueError`` as ``Recipe`` does, and as ``sample_batch``
+    does for a text too short. Longer runs that can stop and go on: ``attention_lab.train``.
     """
-    if steps < 1:
-        raise ValueError(f"steps must be at least 1, not {steps}")
-    chunks = torch.Generator().manual_seed(seed)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
-    losses: list[Tensor] = []
+    run = Run(model, Recipe(steps, batch_size, lr, seed=seed))
     model.train()
     shown = progress and _watched()
     with (
@@ -59,17 +142,11 @@ def train(
         torch.random.fork_rng(devices=[]),
         trange(steps, disable=not shown, leave=False) as bar,
     ):
-        torch.default_generator.manual_seed(seed)
         for step in bar:
-            x, y = sample_batch(ids, batch_size, model.block_size, generator=chunks)  # (B, T) twice
-            _logits, loss = model(x, y)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.detach())
+            loss = run.step(ids)
             if step % 100 == 0:
                 bar.set_postfix(loss=f"{loss.item():.3f}")
-    return History(tuple(torch.stack(losses).tolist()))
+    return History(tuple(torch.stack(run.losses).tolist()))
 
 
 @torch.no_grad()

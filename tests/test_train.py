@@ -1,0 +1,178 @@
+"""The command: trains, is killed, goes on, writes, spreads over processes, says what is wrong."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+
+from attention_lab import checkpoint, train
+
+TEXT = "the cat sat on the mat, and the dog sat on the cat. " * 40
+MODEL = """
+[model]
+n_embd = 8
+n_head = 2
+positions = "learned"
+dropout = {dropout}
+"""
+TRAINING = """
+[training]
+steps = {steps}
+batch_size = 4
+lr = 0.01
+"""
+
+
+@pytest.fixture
+def config(tmp_path):
+    (tmp_path / "cats.txt").write_text(TEXT, encoding="utf-8")
+    return written(tmp_path)
+
+
+def written(folder, steps=12, every=4, dropout=0.1, name="config.toml"):
+    top = f'text = "cats.txt"\nevery = {every}\n'
+    path = folder / name
+    path.write_text(top + MODEL.format(dropout=dropout) + TRAINING.format(steps=steps), "utf-8")
+    return path
+
+
+def command(config, out, *more, launcher=()):
+    where = [*launcher] or [sys.executable]
+    return [*where, "-m", "attention_lab.train", "--config", str(config), "--out", str(out), *more]
+
+
+def weights(out):
+    return checkpoint.load(out / "checkpoint.safetensors").tensors
+
+
+def test_it_trains_notes_and_writes(config, tmp_path, capsys):
+    out = tmp_path / "deep" / "out"
+    train.main(["--config", str(config), "--out", str(out), "--sample", "30"])
+    assert len(capsys.readouterr().out) == 32  # the first character, 30 more, a line's end
+    history = json.loads((out / "history.json").read_text(encoding="utf-8"))
+    assert [steps for steps, _, _ in history["validation"]] == [4, 8, 12]
+    losses = [loss for _, loss, _ in history["validation"]]
+    assert losses[-1] < losses[0]
+    assert history["training"]["seed"] == 1337
+    assert history["command"].startswith("python -m attention_lab.train")
+    assert history["model"]["n_embd"] == 8
+    assert history["parameters"] == sum(
+        t.numel() for name, t in weights(out).items() if name.startswith("model.")
+    )
+    assert sorted(p.name for p in out.iterdir()) == ["checkpoint.safetensors", "history.json"]
+
+
+def test_done_is_done(config, tmp_path, capsys):
+    arguments = ["--config", str(config), "--out", str(tmp_path / "out"), "--sample", "30"]
+    train.main(arguments)
+    first, before = capsys.readouterr().out, weights(tmp_path / "out")
+    train.main(arguments)
+    assert capsys.readouterr().out == first
+    assert all(torch.equal(before[k], v) for k, v in weights(tmp_path / "out").items())
+
+
+@pytest.mark.slow
+def test_killed_it_goes_on_to_the_same_result(tmp_path):
+    (tmp_path / "cats.txt").write_text(TEXT * 20, encoding="utf-8")
+    config = written(tmp_path, steps=400, every=20)
+    path = tmp_path / "killed" / "checkpoint.safetensors"
+    process = subprocess.Popen(command(config, tmp_path / "killed"), stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert 0 < checkpoint.load(path).steps_done < 400, "it was not killed halfway"
+    for out in ("killed", "whole"):
+        subprocess.run(command(config, tmp_path / out), check=True, stderr=subprocess.DEVNULL)
+    killed, whole = weights(tmp_path / "killed"), weights(tmp_path / "whole")
+    assert killed.keys() == whole.keys()
+    assert [name for name in whole if not torch.equal(killed[name], whole[name])] == []
+    noted = [
+        [(steps, loss) for steps, loss, _ in json.loads(path.read_text("utf-8"))["validation"]]
+        for path in (tmp_path / "killed" / "history.json", tmp_path / "whole" / "history.json")
+    ]
+    assert noted[0] == noted[1]
+
+
+@pytest.mark.slow
+def test_two_processes_equal_one_with_the_same_batches(tmp_path):
+    (tmp_path / "cats.txt").write_text(TEXT, encoding="utf-8")
+    config = written(tmp_path, dropout=0.0)
+    torchrun = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
+    for out, launcher in (("one", ()), ("two", torchrun)):
+        run = subprocess.run(
+            command(config, tmp_path / out, launcher=launcher),
+            capture_output=True,
+            text=True,
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+        )
+        assert run.returncode == 0, run.stderr[-2000:]
+    one, two = weights(tmp_path / "one"), weights(tmp_path / "two")
+    torch.testing.assert_close(two["losses"], one["losses"], rtol=0, atol=1e-5)
+    for name in (name for name in one if name.startswith("model.")):
+        torch.testing.assert_close(two[name], one[name], rtol=0, atol=1e-4)
+
+
+def test_a_share_that_does_not_come_out_even_is_refused(config, monkeypatch, tmp_path):
+    options = train.parse(["--config", str(config), "--out", str(tmp_path / "out")])
+    with pytest.raises(ValueError, match="3 processes can't share batch_size 4 evenly"):
+        train.work(options, rank=0, n=3)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[model", "not a TOML file"),
+        ("[model]\nheads = 2\n" + TRAINING, "unknown: model.heads"),
+        ("[model]\nvocab_size = 65\n" + TRAINING, "model.vocab_size (the text decides it)"),
+        ("evry = 3\n" + TRAINING, "unknown: evry"),
+        ("model = 3\n" + TRAINING, "[model] must be a table, not 3"),
+        ("[training]\nlr = 0.1", "[training] needs batch_size, steps"),
+        ("", "[training] needs batch_size, lr, steps"),
+        (TRAINING.replace("0.01", "-1"), "lr must be above 0"),
+        (TRAINING.replace("0.01", '"fast"'), "lr must be a number, not 'fast'"),
+        ("every = 0\n" + TRAINING, "every must be at least 1, not 0"),
+        ('every = "often"\n' + TRAINING, "every must be a whole number, not 'often'"),
+        ('text = "dogs.txt"\n' + TRAINING, "dogs.txt"),
+        ("[model]\nn_head = 5\n" + TRAINING, "n_head must divide n_embd"),
+    ],
+)
+def test_wrong_input_ends_in_one_line_that_names_it(tmp_path, text, message, config):
+    path = tmp_path / "wrong.toml"
+    if "text" not in text:
+        text = 'text = "cats.txt"\n' + text
+    path.write_text(text.format(steps=3), encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        train.main(["--config", str(path), "--out", str(tmp_path / "out")])
+    assert str(ended.value).startswith("attention_lab.train: ")
+    assert message in str(ended.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_another_checkpoint_in_the_folder_is_refused_and_left_alone(config, tmp_path):
+    out = tmp_path / "out"
+    train.main(["--config", str(config), "--out", str(out)])
+    before = (out / "checkpoint.safetensors").read_bytes()
+    longer = written(tmp_path, steps=20, name="longer.toml")
+    with pytest.raises(SystemExit, match=r"training\.steps is 12 there, 20 asked"):
+        train.main(["--config", str(longer), "--out", str(out)])
+    assert (out / "checkpoint.safetensors").read_bytes() == before
+
+
+def test_bfloat16_and_the_spread_call_the_model(config, tmp_path):
+    options = train.parse(["--config", str(config), "--out", "x", "--bf16"])
+    seen = []
+
+    def model(idx, targets):
+        seen.append(torch.is_autocast_enabled("cpu"))
+        return idx, targets
+
+    call = train.spread(model, options, 1, torch.device("cpu"))
+    assert call(1, 2) == (1, 2)
+    assert seen == [True]
