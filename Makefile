@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PAGE := _build/html/index.html
 BUILT := _build/built
 BOOK_SOURCES := _config.yml _toc.yml $(wildcard notebooks/*.ipynb tools/*.py) \
-	$(shell find book src -type f -not -name '*.pyc' -not -path '*.egg-info*')
+	$(shell find book src benchmarks/results -type f -not -name '*.pyc' -not -path '*.egg-info*')
 WIDTH := --line-length=79
 # Two files at a time, each on one thread: small tensors gain nothing from more, and lose by waiting.
 export OMP_NUM_THREADS ?= 1
@@ -15,7 +15,7 @@ PAIRS := -n 2 --dist loadfile
 NBVAL := --nbval --nbval-current-env --nbval-sanitize-with=tests/nbval_sanitize.cfg \
 	--nbval-cell-timeout=120
 
-.PHONY: help book test refresh lint format serve repository mutants clean
+.PHONY: help book test refresh lint format serve repository pdf colab measure mutants clean
 .DEFAULT_GOAL := help
 
 help:
@@ -26,6 +26,9 @@ help:
 	@echo "make format      let ruff format code and notebooks"
 	@echo "make serve       build the book and serve it on http://localhost:8000"
 	@echo "make repository URL=https://github.com/OWNER/NAME   set the one repository address"
+	@echo "make pdf         the whole book as one PDF"
+	@echo "make colab       run each notebook as Colab would"
+	@echo "make measure     speed, run times and page weights, for the book's pages"
 	@echo "make mutants     break the package on purpose and see the tests fail"
 	@echo "make clean       remove what was built (not $(VENV))"
 
@@ -80,6 +83,19 @@ serve: $(BUILT)
 repository: $(VENV)/installed
 	@test -n "$(URL)" || { echo "make repository URL=https://github.com/OWNER/NAME"; exit 2; }
 	@$(BIN)/python tools/notebooks.py repository "$(URL)"
+
+pdf: $(BUILT)
+	@$(BIN)/python tools/pdf.py
+
+colab: $(VENV)/installed
+	$(BIN)/python -m pytest $(PAIRS) tests/colab
+
+# Each writes its table to benchmarks/results, and the book shows it. On an idle machine, please.
+measure: $(BUILT)
+	$(BIN)/python benchmarks/speed.py --threads 1
+	$(BIN)/python benchmarks/speed.py --threads 2
+	$(BIN)/python benchmarks/run_times.py
+	$(BIN)/python benchmarks/page_weight.py
 
 mutants: $(VENV)/installed
 	$(BIN)/python tools/mutants.py

@@ -19,6 +19,8 @@ def copy_sources(target: Path) -> Path:
     """The book's sources, with two stray files in their root that are not to be published."""
     for name in ("book", "notebooks"):
         shutil.copytree(ROOT / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+    results = Path("benchmarks", "results")
+    shutil.copytree(ROOT / results, target / results)
     for name in ("_config.yml", "_toc.yml"):
         shutil.copy(ROOT / name, target)
     (target / "scratch.md").write_text("# Scratch\n\n#### A jump\n", encoding="utf-8")

@@ -21,6 +21,8 @@ from attention_lab.config import ModelConfig
         ({"norm": "batch"}, "norm must be 'none' or 'layer' or 'rms', not 'batch'"),
         ({"dropout": 1.0}, r"dropout must be at least 0 and below 1, not 1\.0"),
         ({"dropout": -0.1}, r"not -0\.1"),
+        ({"embedding_std": 0.0}, r"embedding_std must be above 0 and finite, not 0\.0"),
+        ({"embedding_std": float("inf")}, "and finite, not inf"),
         ({"n_head": 5}, "n_head must divide n_embd, got n_embd=32, n_head=5"),
         ({"n_head": 4, "n_kv_head": 3}, "must divide n_head, got n_head=4, n_kv_head=3"),
         ({"n_head": 4, "n_kv_head": 0}, "n_kv_head must be at least 1, not 0"),

@@ -289,3 +289,10 @@ def test_inside_the_block_only_what_is_new_is_read(monkeypatch):
     monkeypatch.setattr(model, "forward", spy)
     generate(model, torch.zeros(1, 3, dtype=torch.long), 8)
     assert read == [3, 1, 1, 1, 1, 1, 8, 8]  # block_size is 8
+
+
+def test_the_spread_of_the_embeddings_alone_is_scaled():
+    plain, small = (CharModel(full(embedding_std=std)).state_dict() for std in (1.0, 0.02))
+    for name, weight in plain.items():
+        factor = 0.02 if "embedding" in name else 1.0
+        torch.testing.assert_close(small[name], factor * weight, rtol=1e-6, atol=0)

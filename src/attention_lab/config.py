@@ -25,6 +25,7 @@ class ModelConfig:
     residual: bool = False  # each part adds to its input, and does not replace it
     norm: Norm = "none"  # what scales the input of each part
     n_kv_head: int | None = None  # heads of keys and values, shared by queries; None: n_head
+    embedding_std: float = 1.0  # spread of the starting embeddings
     dropout: float = 0.0  # the share of numbers set to 0 in training
     causal: bool = True  # False: each position sees all (chapter 10 shows what comes of it)
     seed: int = 1337  # of the starting weights
@@ -39,6 +40,8 @@ class ModelConfig:
                 raise ValueError(f"{name} must be {choice}, not {getattr(self, name)!r}")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, not {self.dropout}")
+        if not 0 < self.embedding_std < float("inf"):
+            raise ValueError(f"embedding_std must be above 0 and finite, not {self.embedding_std}")
         self._check_heads()
 
     def _at_least(self, name: str, least: int) -> None:

@@ -60,6 +60,9 @@ class CharModel(nn.Module):
             n_blocks = config.n_layer if config.n_head else 0
             self.blocks = nn.ModuleList(Block(config) for _ in range(n_blocks))
             self.norm = make_norm(config.norm, config.n_embd)
+        for table in (self.token_embedding_table, self.position_embedding_table):
+            if table is not None:
+                table.weight.data *= config.embedding_std
         self.float()
 
     @property

@@ -1,0 +1,74 @@
+"""The whole book as one PDF, with page numbers: the single-page build, printed by Chromium.
+
+python tools/pdf.py [FILE]
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+ROOT = Path(__file__).resolve().parents[1]
+SINGLE = ROOT / "_build" / "single"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FOOT = """<div style="font-size: 8px; width: 100%; text-align: center; color: #555">
+<span class="pageNumber"></span> / <span class="totalPages"></span></div>"""
+READY = "() => window.MathJax ? MathJax.startup.promise.then(() => null) : null"
+OPEN = "() => document.querySelectorAll('details').forEach((d) => { d.open = true })"
+
+
+def build() -> Path:
+    """The book as one HTML page."""
+    command: list[str | Path] = [
+        Path(sys.executable).with_name("jupyter-book"),
+        "build",
+        ROOT,
+        "--path-output",
+        SINGLE,
+    ]
+    done = subprocess.run(
+        [*command, "--builder", "singlehtml"], capture_output=True, encoding="utf-8"
+    )
+    if done.returncode != 0:
+        sys.exit(done.stdout[-3000:] + done.stderr[-3000:])
+    made = SINGLE / "_build" / "singlehtml"
+    return Path(shutil.copy(made / "book" / "preface.html", made))  # its links are the root's
+
+
+def write(page_file: Path, pdf: Path) -> None:
+    """Print a page: formulas set, solutions open, light colours, links kept."""
+    browser_path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser_path is None:
+        sys.exit(f"printing needs Chromium: none of {', '.join(BROWSERS)} is on the PATH")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path, chromium_sandbox=False)
+        page = browser.new_context(offline=True).new_page()
+        page.goto(page_file.as_uri(), wait_until="load", timeout=120_000)
+        page.evaluate(READY)
+        page.evaluate(OPEN)
+        page.emulate_media(media="print", color_scheme="light")
+        page.pdf(
+            path=pdf,
+            format="A4",
+            margin={"top": "16mm", "bottom": "18mm", "left": "15mm", "right": "15mm"},
+            print_background=True,
+            display_header_footer=True,
+            header_template="<span></span>",
+            footer_template=FOOT,
+            tagged=True,
+            outline=True,
+        )
+        browser.close()
+
+
+def main() -> None:
+    pdf = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "_build" / "attention_lab.pdf"
+    pdf.parent.mkdir(parents=True, exist_ok=True)
+    write(build(), pdf)
+    print(f"The book is in {pdf}")
+
+
+if __name__ == "__main__":
+    main()
