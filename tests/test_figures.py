@@ -31,7 +31,7 @@ def test_attention_table_has_headers_for_both_directions_and_every_number():
 
 def test_chinese_words_are_marked_as_chinese_and_take_two_columns_a_character():
     figure = attention_table([[1.0, 0.5]], ["训练 train"], ["师 -er", "a"])
-    spoken = [span for span in elements(figure).iter("span")]
+    spoken = list(elements(figure).iter("span"))
     assert [span.text for span in spoken] == ["师", "训练"]
     assert {span.get("lang") for span in spoken} == {"zh"}
     assert [span.tail for span in spoken] == [" -er", " train"]
