@@ -20,12 +20,25 @@ def test_attention_table_has_headers_for_both_directions_and_every_number():
     figure = attention_table(weights, ["训练", "<b>"], " \n")
     body = elements(figure)
     assert [th.text for th in body.iter("th") if th.get("scope") == "col"] == ["␣", "⏎"]
-    assert [th.text for th in body.iter("th") if th.get("scope") == "row"] == ["训练", "<b>"]
+    rows = ["".join(th.itertext()) for th in body.iter("th") if th.get("scope") == "row"]
+    assert rows == ["训练", "<b>"]
     cells = [td for td in body.iter("td") if td.get("class") == "w"]
     assert [td.text for td in cells] == ["1.00", "0.00", "0.25", "0.75"]
     assert [td.get("style") for td in cells] == ["--w:1.00", "--w:0.00", "--w:0.25", "--w:0.75"]
     assert "Rows ask, columns are asked." in [c.text for c in body.iter("caption")]
     assert repr(figure).split() == ["␣", "⏎", "训练", "1.00", "0.00", "<b>", "0.25", "0.75"]
+
+
+def test_chinese_words_are_marked_as_chinese_and_take_two_columns_a_character():
+    figure = attention_table([[1.0, 0.5]], ["训练 train"], ["师 -er", "a"])
+    spoken = list(elements(figure).iter("span"))
+    assert [span.text for span in spoken] == ["师", "训练"]
+    assert {span.get("lang") for span in spoken} == {"zh"}
+    assert [span.tail for span in spoken] == [" -er", " train"]
+    head, row = repr(figure).split("\n")
+    columns = [len(line) + sum(c in "训练师" for c in line) for line in (head, row)]
+    assert columns == [36, 36]
+    assert head.endswith("师 -er" + " " * 11 + "a")
 
 
 def test_attention_table_shades_by_the_largest_weight_and_takes_a_matrix_that_is_not_square():

@@ -4,14 +4,17 @@ A screen reader reads them, they follow the page's light or dark theme, and a Ch
 no font. Their plain-text form is what a terminal shows.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from unicodedata import east_asian_width
 
 from torch import Tensor
 
 NAMES = {" ": "space", "\n": "newline", "\t": "tab"}
 SIGNS = {" ": "␣", "\n": "⏎", "\t": "⇥"}
+CHINESE = re.compile("[\u3400-\u9fff]+")
 
 # Light by default, dark where the book, JupyterLab or Colab says so.
 STYLE = """<style>
@@ -108,9 +111,9 @@ def _table(
     finite = [abs(number) for row in grid for number in row if number != float("-inf")]
     most = max(finite, default=0.0) or 1.0
     shown = [[_signed(number, decimals) for number in row] for row in grid]
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in across)
+    head = "".join(f'<th scope="col">{_spoken(name)}</th>' for name in across)
     body = "".join(
-        f'<tr><th scope="row">{escape(name)}</th>'
+        f'<tr><th scope="row">{_spoken(name)}</th>'
         + "".join(_cell(n, text, most) for n, text in zip(row, texts, strict=True))
         + "</tr>"
         for name, row, texts in zip(down, grid, shown, strict=True)
@@ -121,8 +124,19 @@ def _table(
         f"<thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
     lines = [["", *across], *([name, *texts] for name, texts in zip(down, shown, strict=True))]
-    width = max(len(cell) for line in lines for cell in line) + 2
-    return Html(html, "\n".join("".join(cell.rjust(width) for cell in line) for line in lines))
+    width = max(_width(cell) for line in lines for cell in line) + 2
+    text = ("".join(" " * (width - _width(cell)) + cell for cell in line) for line in lines)
+    return Html(html, "\n".join(text))
+
+
+def _spoken(name: str) -> str:
+    """A name as HTML, with its Chinese words marked so that a screen reader speaks Chinese."""
+    return CHINESE.sub(r'<span lang="zh">\g<0></span>', escape(name))
+
+
+def _width(text: str) -> int:
+    """The columns that a text takes in a terminal: two for a Chinese character."""
+    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def _signed(number: float, decimals: int) -> str:

@@ -27,6 +27,7 @@ from attention_lab.teaching.exercises.characters import (
     check_mended_loss,
     check_shrink,
 )
+from attention_lab.teaching.exercises.six_words import check_shuffle_gap, check_steady_factor
 
 __all__ = [
     "AnswerError",
@@ -41,7 +42,9 @@ __all__ = [
     "check_same_average",
     "check_scores",
     "check_shrink",
+    "check_shuffle_gap",
     "check_softmax_rows",
+    "check_steady_factor",
     "check_step_matrix",
     "check_update_average",
     "check_window_weights",
