@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -145,7 +146,7 @@ def _sparse_tiles(
 
 
 def _stream(q: Tensor, k: Tensor, v: Tensor, plan: Plan) -> Tensor:
-    lead = torch.broadcast_shapes(*(x.shape[:-2] for x in (q, k, v)))  # type: ignore[no-untyped-call]
+    lead = np.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2])
     expanded = (x.expand(*lead, -1, -1) for x in (q, k, v))
     out: Tensor = _Streaming.apply(*expanded, plan)  # type: ignore[no-untyped-call]
     return out
