@@ -4,12 +4,14 @@ import answers_attention
 import answers_averages
 import answers_characters
 import answers_six_words
+import answers_long_context
 import pytest
 
 from attention_lab.teaching import exercises
 from attention_lab.teaching.exercises import AnswerError
 
 SETS = (answers_characters, answers_averages, answers_attention, answers_six_words)
+SETS = (answers_characters, answers_averages, answers_attention, answers_long_context)
 RIGHT = {name: answer for answers in SETS for name, answer in answers.RIGHT.items()}
 WRONG = [case for answers in SETS for case in answers.WRONG]
 

@@ -23,7 +23,6 @@ NOT_YET = {
     "14": "six.any-sequence six.parallel six.residual",
     "15": "memory.elements memory.fp16 memory.many-heads seconds.double",
     "16": "myths.weights-explain myths.parallel myths.positions-optional",
-    "18": "memory.subquadratic",
 }
 
 # Calls that only pass a literal on: bool(1), torch.tensor([0.5]).

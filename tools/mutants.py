@@ -52,6 +52,7 @@ NOTHING = "test_a_query_that_sees_nothing_gets_0_and_finite_gradients"
 HEAD = "test_head_equals_torchs_attention_of_its_projections"
 SLICES = "test_multihead_is_single_heads_on_slices_joined_and_projected"
 DROPOUT = "test_dropout_acts_on_the_weights_and_on_the_projected_output"
+TABLE = "test_value_and_gradient_equal_the_way_by_the_table"
 PAPER = "test_waves_equal_the_papers_formula_index_by_index"
 
 # fmt: off
@@ -176,6 +177,32 @@ NAMED: dict[str, list[tuple[str, str, str, str]]] = {
          "test_scores_do_depend_on_that_difference"),
         ("odd width accepted", "C < 2 or C % 2 != 0", "False",
          "test_a_width_without_pairs_is_refused"),
+    ],
+    "long_context": [
+        ("earlier sums not shrunk", "lower = (top - shift).exp()", "lower = 1.0", TABLE),
+        ("only the total is shrunk", "mixed * lower + powers", "mixed + powers", TABLE),
+        ("no largest score taken off", "shift = higher.masked_fill(higher == float(\"-inf\"), 0.0)",
+         "shift = torch.zeros_like(higher)", "test_huge_scores_do_not_overflow"),
+        ("nothing in view gives NaN", "total.masked_fill(nothing, 1.0)", "total",
+         "test_a_query_before_the_first_key_gets_0_and_finite_gradients"),
+        ("way back forgets the row", ".sub_(mean)", "", TABLE),
+        ("gradient not scaled", ".mul_(weights).mul_(scale)", ".mul_(weights)", TABLE),
+        ("a tile half in view taken whole", "keys.stop - 1 <= first", "keys.start <= first",
+         TABLE),
+        ("window one too wide", "key > own - window", "key >= own - window", TABLE),
+        ("window's tiles begin late", "first - window + 1)", "first - window + 2)", TABLE),
+        ("tiles of the future computed", "last + 1, block)", "S, block)",
+         "test_tiles_in_the_future_are_not_computed"),
+        ("anchored at the first key", "first, last = rows.start + S - T, rows.stop - 1 + S - T",
+         "first, last = rows.start, rows.stop - 1", TABLE),
+        ("firsts, not ends of blocks", "range(block - 1, start, block)",
+         "range(0, start, block)", TABLE),
+        ("linear: keys read twice", "known = start", "known = 0", TABLE),
+        ("linear: no division", "return sums[..., :-1] / total.masked_fill(total == 0, 1.0)",
+         "return sums[..., :-1]", TABLE),
+        ("linear: the own block in full", "own = own.masked_fill(~mask, 0.0)", "pass", TABLE),
+        ("halves summed in half precision", "torch.promote_types(x.dtype, torch.float32)",
+         "x.dtype", "test_long_sums_in_half_precision_are_taken_in_float32"),
     ],
 }
 # fmt: on

@@ -28,6 +28,11 @@ from attention_lab.teaching.exercises.characters import (
     check_shrink,
 )
 from attention_lab.teaching.exercises.six_words import check_shuffle_gap, check_steady_factor
+from attention_lab.teaching.exercises.long_context import (
+    check_layers_needed,
+    check_linear_step,
+    check_merge,
+)
 
 __all__ = [
     "AnswerError",
@@ -36,9 +41,12 @@ __all__ = [
     "check_count_triples",
     "check_equal_width",
     "check_fading_weights",
+    "check_layers_needed",
+    "check_linear_step",
     "check_look_at_o",
     "check_masked_weights",
     "check_mended_loss",
+    "check_merge",
     "check_same_average",
     "check_scores",
     "check_shrink",
