@@ -1,17 +1,14 @@
 """Right answers pass; a wrong one is told its likely mistake."""
 
-import answers_attention
-import answers_averages
-import answers_characters
-import answers_six_words
-import answers_long_context
+from importlib import import_module
+from pathlib import Path
+
 import pytest
 
 from attention_lab.teaching import exercises
 from attention_lab.teaching.exercises import AnswerError
 
-SETS = (answers_characters, answers_averages, answers_attention, answers_six_words)
-SETS = (answers_characters, answers_averages, answers_attention, answers_long_context)
+SETS = [import_module(path.stem) for path in sorted(Path(__file__).parent.glob("answers_*.py"))]
 RIGHT = {name: answer for answers in SETS for name, answer in answers.RIGHT.items()}
 WRONG = [case for answers in SETS for case in answers.WRONG]
 

@@ -27,12 +27,12 @@ from attention_lab.teaching.exercises.characters import (
     check_mended_loss,
     check_shrink,
 )
-from attention_lab.teaching.exercises.six_words import check_shuffle_gap, check_steady_factor
 from attention_lab.teaching.exercises.long_context import (
     check_layers_needed,
     check_linear_step,
     check_merge,
 )
+from attention_lab.teaching.exercises.six_words import check_shuffle_gap, check_steady_factor
 
 __all__ = [
     "AnswerError",
