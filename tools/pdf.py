@@ -16,7 +16,10 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FOOT = """<div style="font-size: 8px; width: 100%; text-align: center; color: #555">
 <span class="pageNumber"></span> / <span class="totalPages"></span></div>"""
 READY = "() => window.MathJax ? MathJax.startup.promise.then(() => null) : null"
-OPEN = "() => document.querySelectorAll('details').forEach((d) => { d.open = true })"
+OPEN = "() => document.querySelectorAll('details:not(.hide)').forEach((d) => { d.open = true })"
+STYLE = """h1 { break-before: page } details.hide > summary { display: none }
+.highlight pre, .output pre { font-size: 7.5pt; white-space: pre-wrap }
+figure, table, .cell_output svg { break-inside: avoid }"""
 
 
 def build() -> Path:
@@ -48,6 +51,7 @@ def write(page_file: Path, pdf: Path) -> None:
         page.goto(page_file.as_uri(), wait_until="load", timeout=120_000)
         page.evaluate(READY)
         page.evaluate(OPEN)
+        page.add_style_tag(content=STYLE)
         page.emulate_media(media="print", color_scheme="light")
         page.pdf(
             path=pdf,
