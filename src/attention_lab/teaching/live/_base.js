@@ -36,6 +36,7 @@ if (!window.AlFigure) {
     th { font-weight: 600; }
     td { padding: 0; text-align: right; }
     .try { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; margin: 10px 0 14px; }
+    .share { justify-content: end; margin: 10px 0 0; }
     .quiet { color: var(--quiet); font-size: 14px; }
     .spoken {
       position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
@@ -81,6 +82,7 @@ if (!window.AlFigure) {
       root.append(h("style", {}, LOOK + this.constructor.css), this.frame);
       // The page's one-key shortcuts ("/" for search, arrows to turn pages) are not for us.
       root.addEventListener("keydown", (e) => e.ctrlKey || e.metaKey || e.stopPropagation());
+      window.AlShare.of(this);
     }
 
     // The page's own mark decides (book, Colab, JupyterLab), then the system.

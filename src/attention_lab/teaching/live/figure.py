@@ -13,10 +13,11 @@ TAG = re.compile(r"al(-[a-z]+)+")
 
 @cache
 def _script(tag: str) -> str:
-    """The shared base and the figure's own file: al-next-character is live/next-character.js."""
+    """What figures share, then the figure's own file: al-next-character is next-character.js."""
     folder = resources.files("attention_lab.teaching") / "live"
-    names = ("_base.js", tag.removeprefix("al-") + ".js")
-    return "".join((folder / name).read_text(encoding="utf-8") for name in names)
+    names = ("_base.js", "_share.js", tag.removeprefix("al-") + ".js")
+    text = "".join((folder / name).read_text(encoding="utf-8") for name in names)
+    return re.sub(r"(?m)^\s+|^\s*//.*\n", "", text)  # lighter: no indentation, no comments
 
 
 def _ascii(text: str) -> str:
