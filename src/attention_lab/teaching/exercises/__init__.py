@@ -27,6 +27,7 @@ from attention_lab.teaching.exercises.characters import (
     check_mended_loss,
     check_shrink,
 )
+from attention_lab.teaching.exercises.graph import check_packed_mask, check_reach
 
 __all__ = [
     "AnswerError",
@@ -38,6 +39,8 @@ __all__ = [
     "check_look_at_o",
     "check_masked_weights",
     "check_mended_loss",
+    "check_packed_mask",
+    "check_reach",
     "check_same_average",
     "check_scores",
     "check_shrink",
