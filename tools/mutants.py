@@ -53,6 +53,8 @@ HEAD = "test_head_equals_torchs_attention_of_its_projections"
 SLICES = "test_multihead_is_single_heads_on_slices_joined_and_projected"
 DROPOUT = "test_dropout_acts_on_the_weights_and_on_the_projected_output"
 TABLE = "test_value_and_gradient_equal_the_way_by_the_table"
+ARROW = "test_an_arrow_leaves_who_is_asked_and_its_tip_is_at_who_asks"
+WIDTHS = "test_widths_are_the_weights_with_a_hair_as_the_least_and_none_for_zero"
 PAPER = "test_waves_equal_the_papers_formula_index_by_index"
 
 # fmt: off
@@ -203,6 +205,17 @@ NAMED: dict[str, list[tuple[str, str, str, str]]] = {
         ("linear: the own block in full", "own = own.masked_fill(~mask, 0.0)", "pass", TABLE),
         ("halves summed in half precision", "torch.promote_types(x.dtype, torch.float32)",
          "x.dtype", "test_long_sums_in_half_precision_are_taken_in_float32"),
+    "teaching/graphs": [
+        ("arrows turned round", "_arc(s, t, T, w)", "_arc(t, s, T, w)", ARROW),
+        ("weight 0 drawn", "if w > 0]", "if w >= 0]", WIDTHS),
+        ("all of one width", "WIDEST * weight)", "WIDEST)", WIDTHS),
+        ("no hair", "max(HAIR, WIDEST * weight)", "WIDEST * weight", WIDTHS),
+        ("both ways above", "-side * sin(angle)", "-sin(angle)",
+         "test_arrows_to_the_right_pass_above_and_arrows_to_the_left_below"),
+        ("arcs cut off", "+ 0.75 * _bend(d, T))", ")", "test_all_is_drawn_inside_the_picture"),
+        ("askers above", "((asked, 0.0), (askers, float(DROP)))",
+         "((asked, float(DROP)), (askers, 0.0))",
+         "test_two_sequences_stand_in_two_rows_and_every_arrow_goes_down"),
     ],
 }
 # fmt: on
@@ -214,7 +227,7 @@ def named(module: str) -> Iterator[Mutant]:
         if source.count(old) != 1:
             sys.exit(f"{module}, {name}: found {source.count(old)} times, not once: {old!r}")
         broken = source.replace(old, new)
-        yield Mutant(name, module, broken, f"tests/test_{module}.py::{test}")
+        yield Mutant(name, module, broken, f"tests/test_{Path(module).name}.py::{test}")
 
 
 def generic(module: str) -> Iterator[Mutant]:
@@ -224,7 +237,7 @@ def generic(module: str) -> Iterator[Mutant]:
             before, kept = ast.unparse(node), getattr(node, field)
             setattr(node, field, broken)
             name = f"line {getattr(node, 'lineno', 0)}: {before} -> {ast.unparse(node)}"
-            yield Mutant(name, module, ast.unparse(tree), f"tests/test_{module}.py")
+            yield Mutant(name, module, ast.unparse(tree), f"tests/test_{Path(module).name}.py")
             setattr(node, field, kept)
 
 

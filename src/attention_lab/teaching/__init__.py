@@ -11,14 +11,22 @@ from attention_lab.teaching.figures import (
     number_table,
     visible,
 )
-from attention_lab.teaching.live import attention_by_hand, next_character, softmax_weights
+from attention_lab.teaching.graphs import attention_graph
+from attention_lab.teaching.live import (
+    attention_by_hand,
+    mask_graph,
+    next_character,
+    softmax_weights,
+)
 
 __all__ = [
     "attention_by_hand",
+    "attention_graph",
     "attention_table",
     "check",
     "exercises",
     "figures",
+    "mask_graph",
     "next_character",
     "next_character_bars",
     "number_table",

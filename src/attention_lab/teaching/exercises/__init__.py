@@ -27,6 +27,7 @@ from attention_lab.teaching.exercises.characters import (
     check_mended_loss,
     check_shrink,
 )
+from attention_lab.teaching.exercises.graph import check_packed_mask, check_reach
 from attention_lab.teaching.exercises.long_context import (
     check_layers_needed,
     check_linear_step,
@@ -47,6 +48,8 @@ __all__ = [
     "check_masked_weights",
     "check_mended_loss",
     "check_merge",
+    "check_packed_mask",
+    "check_reach",
     "check_same_average",
     "check_scores",
     "check_shrink",
