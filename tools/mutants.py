@@ -205,6 +205,7 @@ NAMED: dict[str, list[tuple[str, str, str, str]]] = {
         ("linear: the own block in full", "own = own.masked_fill(~mask, 0.0)", "pass", TABLE),
         ("halves summed in half precision", "torch.promote_types(x.dtype, torch.float32)",
          "x.dtype", "test_long_sums_in_half_precision_are_taken_in_float32"),
+    ],
     "teaching/graphs": [
         ("arrows turned round", "_arc(s, t, T, w)", "_arc(t, s, T, w)", ARROW),
         ("weight 0 drawn", "if w > 0]", "if w >= 0]", WIDTHS),
