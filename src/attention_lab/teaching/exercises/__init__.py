@@ -27,6 +27,7 @@ from attention_lab.teaching.exercises.characters import (
     check_mended_loss,
     check_shrink,
 )
+from attention_lab.teaching.exercises.masks import check_make_gaps, check_picture_mask
 
 __all__ = [
     "AnswerError",
@@ -36,8 +37,10 @@ __all__ = [
     "check_equal_width",
     "check_fading_weights",
     "check_look_at_o",
+    "check_make_gaps",
     "check_masked_weights",
     "check_mended_loss",
+    "check_picture_mask",
     "check_same_average",
     "check_scores",
     "check_shrink",
