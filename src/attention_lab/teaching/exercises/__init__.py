@@ -33,6 +33,7 @@ from attention_lab.teaching.exercises.long_context import (
     check_linear_step,
     check_merge,
 )
+from attention_lab.teaching.exercises.masks import check_make_gaps, check_picture_mask
 from attention_lab.teaching.exercises.six_words import check_shuffle_gap, check_steady_factor
 
 __all__ = [
@@ -45,10 +46,12 @@ __all__ = [
     "check_layers_needed",
     "check_linear_step",
     "check_look_at_o",
+    "check_make_gaps",
     "check_masked_weights",
     "check_mended_loss",
     "check_merge",
     "check_packed_mask",
+    "check_picture_mask",
     "check_reach",
     "check_same_average",
     "check_scores",
