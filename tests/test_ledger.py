@@ -17,9 +17,6 @@ NOT_YET = {
     "09": "notes.graph notes.no-space notes.batch notes.batchnorm-couples notes.two-influences",
     "10": "notes.encoder-one-line notes.cheating-loss notes.cheating-text notes.cloze "
     "notes.families notes.cross notes.multimodal",
-    "11": "scale.variance-torch scale.variance-python scale.variance-scaled scale.derivation "
-    "scale.same-as-init scale.softmax-1 scale.softmax-4 scale.softmax-8 scale.saturation",
-    "12": "scale.formula",
     "13": "six.matrix six.row-sums six.most-attended six.most-weights six.twin-rows six.shuffle "
     "six.dog-bites-man six.fingerprint six.bag-of-words memory.six seconds.d64 "
     "seconds.random-positions",

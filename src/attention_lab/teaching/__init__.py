@@ -11,7 +11,13 @@ from attention_lab.teaching.figures import (
     number_table,
     visible,
 )
-from attention_lab.teaching.live import attention_by_hand, next_character, softmax_weights
+from attention_lab.teaching.formula_map import formula_map
+from attention_lab.teaching.live import (
+    attention_by_hand,
+    head_size,
+    next_character,
+    softmax_weights,
+)
 
 __all__ = [
     "attention_by_hand",
@@ -19,6 +25,8 @@ __all__ = [
     "check",
     "exercises",
     "figures",
+    "formula_map",
+    "head_size",
     "next_character",
     "next_character_bars",
     "number_table",

@@ -27,18 +27,28 @@ from attention_lab.teaching.exercises.characters import (
     check_mended_loss,
     check_shrink,
 )
+from attention_lab.teaching.exercises.scale import (
+    check_cosine_scale,
+    check_late_mask,
+    check_merge,
+    check_scale_for,
+)
 
 __all__ = [
     "AnswerError",
     "check_attend_by_hand",
     "check_compatibility",
+    "check_cosine_scale",
     "check_count_triples",
     "check_equal_width",
     "check_fading_weights",
+    "check_late_mask",
     "check_look_at_o",
     "check_masked_weights",
     "check_mended_loss",
+    "check_merge",
     "check_same_average",
+    "check_scale_for",
     "check_scores",
     "check_shrink",
     "check_softmax_rows",
