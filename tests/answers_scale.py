@@ -22,7 +22,7 @@ def ones(T, S):
 RIGHT = {
     "check_scale_for": scale_for,
     "check_cosine_scale": lambda hs: hs**0.5,
-    "check_merge": merge,
+    "check_join": merge,
     "check_late_mask": late_mask,
 }
 WRONG = [
@@ -44,11 +44,11 @@ WRONG = [
     ("check_cosine_scale", lambda hs: 1.0, "1/hs, not 1"),
     ("check_cosine_scale", lambda hs: 3 * hs**0.5, "at hs = 4 the factor 6 leaves .* of 9"),
     ("check_cosine_scale", lambda hs: -(hs**0.5), "leaves a variance of 1"),
-    ("check_merge", lambda heads: heads.reshape(len(heads), heads.shape[2], -1), "not transposed"),
-    ("check_merge", lambda heads: heads.permute(0, 2, 3, 1).flatten(-2), "interleaved"),
-    ("check_merge", lambda heads: heads.transpose(1, 2), "last two axes are still apart"),
-    ("check_merge", lambda heads: heads.flatten(1, 2), r"expected the shape \(2, 4, 15\)"),
-    ("check_merge", lambda heads: merge(heads.flip(1)), "position 0 should read"),
+    ("check_join", lambda heads: heads.reshape(len(heads), heads.shape[2], -1), "not transposed"),
+    ("check_join", lambda heads: heads.permute(0, 2, 3, 1).flatten(-2), "interleaved"),
+    ("check_join", lambda heads: heads.transpose(1, 2), "last two axes are still apart"),
+    ("check_join", lambda heads: heads.flatten(1, 2), r"expected the shape \(2, 4, 15\)"),
+    ("check_join", lambda heads: merge(heads.flip(1)), "position 0 should read"),
     ("check_late_mask", lambda T, S: ones(T, S).tril(), "anchored at the first key"),
     ("check_late_mask", lambda T, S: ~late_mask(T, S), "the wrong way round"),
     ("check_late_mask", lambda T, S: late_mask(T, S).double(), "give truth values"),

@@ -30,7 +30,7 @@ from attention_lab.teaching.exercises.characters import (
 from attention_lab.teaching.exercises.scale import (
     check_cosine_scale,
     check_late_mask,
-    check_merge,
+    check_join,
     check_scale_for,
 )
 
@@ -46,7 +46,7 @@ __all__ = [
     "check_look_at_o",
     "check_masked_weights",
     "check_mended_loss",
-    "check_merge",
+    "check_join",
     "check_same_average",
     "check_scale_for",
     "check_scores",

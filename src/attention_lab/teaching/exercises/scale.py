@@ -46,7 +46,7 @@ def check_cosine_scale(answer: Callable[[int], float]) -> None:
     praise()
 
 
-def check_merge(answer: Callable[[Tensor], Tensor]) -> None:
+def check_join(answer: Callable[[Tensor], Tensor]) -> None:
     """Chapter 12: ``merge(heads (B, nh, T, hs)) -> (B, T, C)``, head by head along C."""
     for B, nh, T, hs in ((2, 3, 4, 5), (1, 2, 2, 2), (3, 4, 2, 1)):
         heads = torch.arange(float(B * nh * T * hs)).reshape(B, nh, T, hs)
