@@ -11,9 +11,11 @@ from attention_lab.teaching.figures import (
     number_table,
     visible,
 )
+from attention_lab.teaching.formula_map import formula_map
 from attention_lab.teaching.graphs import attention_graph
 from attention_lab.teaching.live import (
     attention_by_hand,
+    head_size,
     mask_graph,
     next_character,
     softmax_weights,
@@ -26,6 +28,8 @@ __all__ = [
     "check",
     "exercises",
     "figures",
+    "formula_map",
+    "head_size",
     "mask_graph",
     "next_character",
     "next_character_bars",

@@ -34,15 +34,24 @@ from attention_lab.teaching.exercises.long_context import (
     check_merge,
 )
 from attention_lab.teaching.exercises.masks import check_make_gaps, check_picture_mask
+from attention_lab.teaching.exercises.scale import (
+    check_cosine_scale,
+    check_join,
+    check_late_mask,
+    check_scale_for,
+)
 from attention_lab.teaching.exercises.six_words import check_shuffle_gap, check_steady_factor
 
 __all__ = [
     "AnswerError",
     "check_attend_by_hand",
     "check_compatibility",
+    "check_cosine_scale",
     "check_count_triples",
     "check_equal_width",
     "check_fading_weights",
+    "check_join",
+    "check_late_mask",
     "check_layers_needed",
     "check_linear_step",
     "check_look_at_o",
@@ -54,6 +63,7 @@ __all__ = [
     "check_picture_mask",
     "check_reach",
     "check_same_average",
+    "check_scale_for",
     "check_scores",
     "check_shrink",
     "check_shuffle_gap",
