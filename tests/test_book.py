@@ -12,6 +12,7 @@ from book_build import CHAPTERS, CONFIG, ENTRIES, ROOT, build, copy_sources
 from bs4 import BeautifulSoup
 from playwright.sync_api import Page
 
+from attention_lab.teaching import exercises
 from attention_lab.teaching.claims import Checked, ledger, parse
 
 
@@ -175,3 +176,15 @@ def test_search_finds_a_word(visit: Callable[..., Page]) -> None:
     page.keyboard.press("Enter")
     page.locator("#search-results li a").first.wait_for()
     assert page.locator(f"#search-results a[href*='{CHAPTERS[0]}']").count() >= 1
+
+
+def test_every_exercise_stands_in_the_list_once(pages: dict[str, BeautifulSoup]) -> None:
+    listed = [code.text for code in pages["book/exercises"].select("td code")]
+    checks = [name for name in exercises.__all__ if name.startswith("check_")]
+    assert sorted(listed) == sorted(checks)
+
+
+def test_every_live_figure_stands_in_the_list(pages: dict[str, BeautifulSoup]) -> None:
+    live = {name.split("/")[1] for name in CHAPTERS if pages[name].find(re.compile("^al-"))}
+    links = {a["href"] for a in pages["book/live"].select("td a")}
+    assert links == {f"../notebooks/{name}.html" for name in live}
