@@ -1,0 +1,176 @@
+"""The bill: what the (T, T) matrices of attention take in memory, computed and weighed.
+
+T queries/time. ``score_bytes``, ``longest``, ``human_bytes`` and ``growth`` are arithmetic;
+``peak_memory`` weighs a function in a process of its own.
+"""
+
+import contextlib
+import ctypes
+import gc
+import math
+import multiprocessing
+import pickle
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+from typing import Any
+
+import torch
+
+UNITS = ("KB", "MB", "GB", "TB", "PB", "EB")
+
+
+def score_bytes(T: int, bytes_per_entry: int = 2, *, n_head: int = 1, n_layer: int = 1) -> int:
+    """Bytes of the (T, T) matrices of one sequence: one for each head of each layer.
+
+    Source: document B, section 5 (one head, one layer, fp16: two bytes an entry).
+    """
+    numbers = {"T": T, "bytes_per_entry": bytes_per_entry, "n_head": n_head, "n_layer": n_layer}
+    for name, number in numbers.items():
+        if number < 1:
+            raise ValueError(f"{name} must be at least 1, not {number}")
+    return T * T * bytes_per_entry * n_head * n_layer
+
+
+def longest(budget: int, bytes_per_entry: int = 2, *, n_head: int = 1, n_layer: int = 1) -> int:
+    """The largest T whose matrices fit into ``budget`` bytes; 0 when not even T = 1 fits."""
+    if budget < 0:
+        raise ValueError(f"budget must be at least 0 bytes, not {budget}")
+    return math.isqrt(budget // score_bytes(1, bytes_per_entry, n_head=n_head, n_layer=n_layer))
+
+
+def human_bytes(n: int) -> str:
+    """n bytes for a reader: one decimal, steps of 1024, as in document B (18.6 GB = 20e9 bytes)."""
+    if n < 0:
+        raise ValueError(f"a number of bytes is at least 0, not {n}")
+    if n < 1024:
+        return "1 byte" if n == 1 else f"{n} bytes"
+    size, step = n / 1024, 0
+    while round(size, 1) >= 1024 and step < len(UNITS) - 1:
+        size, step = size / 1024, step + 1
+    return f"{size:.1f} {UNITS[step]}"
+
+
+def growth(sizes: Sequence[float], costs: Sequence[float]) -> float:
+    """The exponent p of the law cost = c * size**p that fits best.
+
+    It is the slope of the straight line through the points (log size, log cost), by least squares:
+    1 where twice the size costs twice as much, 2 where it costs four times as much.
+    """
+    if len(sizes) != len(costs) or len(set(sizes)) < 2 or min(*sizes, *costs) <= 0:
+        raise ValueError(
+            "give as many sizes as costs, at least two different sizes, and nothing below or at 0: "
+            f"not {list(sizes)} and {list(costs)}"
+        )
+    x = torch.tensor(sizes, dtype=torch.float64).log()  # (points,)
+    y = torch.tensor(costs, dtype=torch.float64).log()  # (points,)
+    x = x - x.mean()  # (points,)
+    return float((x * y).sum() / (x * x).sum())
+
+
+def peak_memory(fn: Callable[[], object]) -> int:
+    """The most memory, in bytes, that running ``fn()`` took beyond what was in use before.
+
+    ``fn`` runs in a forked copy of this process: it sees what is here, changes nothing here, and
+    the copy's memory starts at a known point. Counted is memory that is written to, in RAM, as
+    the operating system sees it; code loaded on the way is not. Good to a few tenths of a MB, and
+    coarser on macOS. What ``fn`` returns counts while it runs, and is then dropped.
+
+    torch computes on one thread in the copy: its other threads do not survive a fork. An error in
+    ``fn`` is raised here, by its own name. A system without fork (Windows) is refused.
+    """
+    if not callable(fn):
+        raise TypeError(f"give a function to run, not its result (a {type(fn).__name__})")
+    if "fork" not in multiprocessing.get_all_start_methods():
+        raise NotImplementedError(
+            f"peak_memory forks, and this system ({sys.platform}) cannot: "
+            "run it on Linux or macOS, in WSL or in Colab"
+        )
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    _give_back_free_memory()  # else fn could fill what lies idle here, unseen
+    process = context.Process(target=_weigh, args=(fn, sender))
+    with receiver, warnings.catch_warnings():
+        # Python 3.12 warns of threads that a fork leaves behind.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
+        sender.close()  # so that the child's end is the only one, and its death ends recv()
+        try:
+            outcome = receiver.recv()
+        except EOFError:
+            process.join()
+            code = process.exitcode or 0
+            how = f"{signal.Signals(-code).name}: no memory left?" if code < 0 else f"status {code}"
+            raise RuntimeError(f"the measuring process died ({how})") from None
+        finally:
+            process.kill()  # nothing to do once it has answered; an interrupt comes by here too
+            process.join()
+            process.close()
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return int(outcome)
+
+
+def _weigh(fn: Callable[[], object], sender: Connection) -> None:
+    """In the child: run ``fn``, send the peak or the error."""
+    try:
+        torch.set_num_threads(1)
+        _allocate_plainly()
+        peak, code = _peak(), _code()
+        result = fn()
+        extra = (_peak() - peak) - (_code() - code)
+        del result  # kept until here: what is still in use needs no estimate
+        sender.send(max(extra, 0))
+    except BaseException as error:
+        sender.send(_portable(error))
+
+
+def _portable(error: BaseException) -> BaseException:
+    """The error with its traceback as a note; a plain one by its name where it can't travel."""
+    where = "in the measuring process:\n" + traceback.format_exc()
+    try:
+        copy: Any = pickle.loads(pickle.dumps(error))
+    except Exception:
+        copy = RuntimeError(f"{type(error).__name__}: {error}")
+    copy.add_note(where)
+    return copy  # type: ignore[no-any-return]
+
+
+def _status(field: str) -> int:
+    """A field of /proc/self/status, in bytes."""
+    with open("/proc/self/status", encoding="ascii", errors="replace") as lines:
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith(field + ":"))
+
+
+def _peak() -> int:
+    """The most memory this process has held so far, in bytes. A forked child starts afresh."""
+    with contextlib.suppress(OSError, StopIteration):
+        return _status("VmHWM")
+    import resource  # Unix only, like fork
+
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else 1024 * most
+
+
+def _code() -> int:
+    """Bytes of files, mostly libraries, mapped into memory: they come in as code first runs."""
+    with contextlib.suppress(OSError, StopIteration):
+        return _status("RssFile")
+    return 0
+
+
+def _give_back_free_memory() -> None:
+    gc.collect()
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "malloc_trim"):  # glibc
+        libc.malloc_trim(0)
+
+
+def _allocate_plainly() -> None:
+    """Have malloc return freed blocks of 1 MB and more at once, where it would hoard them."""
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):  # glibc
+        libc.mallopt(-3, 2**20)  # M_MMAP_THRESHOLD
