@@ -74,6 +74,8 @@ def test_a_budget_below_0_is_refused():
         (1023, "1023 bytes"),
         (1024, "1.0 KB"),
         (1536, "1.5 KB"),
+        (1280, "1.3 KB"),  # 1.25: half up
+        (1279, "1.2 KB"),
         (1010 * 1024, "1010.0 KB"),
         (MB - 1, "1.0 MB"),  # never "1024.0 KB"
         (MB, "1.0 MB"),
@@ -83,6 +85,7 @@ def test_a_budget_below_0_is_refused():
         (5 * 2**50, "5.0 PB"),
         (2**60, "1.0 EB"),
         (2**70, "1024.0 EB"),
+        (1.5 * 2**30, "1.5 GB"),
     ],
 )
 def test_bytes_for_a_reader(n, words):

@@ -42,16 +42,22 @@ def longest(budget: int, bytes_per_entry: int = 2, *, n_head: int = 1, n_layer: 
     return math.isqrt(budget // score_bytes(1, bytes_per_entry, n_head=n_head, n_layer=n_layer))
 
 
-def human_bytes(n: int) -> str:
-    """n bytes for a reader: one decimal, steps of 1024, as in document B (18.6 GB = 20e9 bytes)."""
+def human_bytes(n: float) -> str:
+    """n bytes for a reader: one decimal, steps of 1024, as in document B (20e9 are 18.6 GB)."""
     if n < 0:
         raise ValueError(f"a number of bytes is at least 0, not {n}")
+    n = round(n)
     if n < 1024:
         return "1 byte" if n == 1 else f"{n} bytes"
-    size, step = n / 1024, 0
-    while round(size, 1) >= 1024 and step < len(UNITS) - 1:
-        size, step = size / 1024, step + 1
-    return f"{size:.1f} {UNITS[step]}"
+    step = 0
+    while (tenths := _tenths(n, 1024 ** (step + 1))) >= 10240 and step < len(UNITS) - 1:
+        step += 1
+    return f"{tenths // 10}.{tenths % 10} {UNITS[step]}"
+
+
+def _tenths(n: int, unit: int) -> int:
+    """n in tenths of the unit, half up, without a rounding on the way."""
+    return (20 * n + unit) // (2 * unit)
 
 
 def growth(sizes: Sequence[float], costs: Sequence[float]) -> float:
