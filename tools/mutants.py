@@ -154,6 +154,8 @@ NAMED: dict[str, list[tuple[str, str, str, str]]] = {
          "test_free_memory_of_this_process_is_no_credit"),
         ("malloc hoards", "        _allocate_plainly()\n", "",
          "test_two_at_once_count_twice_and_one_after_the_other_once"),
+        ("holes in the heap are filled", " and libc.mallinfo2().arena == inherited", " is None",
+         "test_a_hole_in_this_process_heap_does_not_hoard"),
         ("threads lost in the fork are waited for", "torch.set_num_threads(1)", "pass",
          "test_threads_used_before_the_fork_do_not_hang_it"),
         ("errors swallowed", "if isinstance(outcome, BaseException):", "if False:",
