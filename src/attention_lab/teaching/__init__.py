@@ -11,7 +11,12 @@ from attention_lab.teaching.figures import (
     number_table,
     visible,
 )
-from attention_lab.teaching.live import attention_by_hand, next_character, softmax_weights
+from attention_lab.teaching.live import (
+    attention_by_hand,
+    memory_bill,
+    next_character,
+    softmax_weights,
+)
 
 __all__ = [
     "attention_by_hand",
@@ -19,6 +24,7 @@ __all__ = [
     "check",
     "exercises",
     "figures",
+    "memory_bill",
     "next_character",
     "next_character_bars",
     "number_table",

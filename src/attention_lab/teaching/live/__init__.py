@@ -5,7 +5,8 @@ Each is a function here, a module NAME.py and a JavaScript file NAME.js beside i
 
 from attention_lab.teaching.live.attention_by_hand import attention_by_hand
 from attention_lab.teaching.live.figure import LiveFigure
+from attention_lab.teaching.live.memory_bill import memory_bill
 from attention_lab.teaching.live.next_character import next_character
 from attention_lab.teaching.live.softmax_weights import softmax_weights
 
-__all__ = ["LiveFigure", "attention_by_hand", "next_character", "softmax_weights"]
+__all__ = ["LiveFigure", "attention_by_hand", "memory_bill", "next_character", "softmax_weights"]
