@@ -27,6 +27,7 @@ from attention_lab.teaching.exercises.characters import (
     check_mended_loss,
     check_shrink,
 )
+from attention_lab.teaching.exercises.memory import check_in_view, check_longest_text
 
 __all__ = [
     "AnswerError",
@@ -35,6 +36,8 @@ __all__ = [
     "check_count_triples",
     "check_equal_width",
     "check_fading_weights",
+    "check_in_view",
+    "check_longest_text",
     "check_look_at_o",
     "check_masked_weights",
     "check_mended_loss",
