@@ -55,6 +55,7 @@ DROPOUT = "test_dropout_acts_on_the_weights_and_on_the_projected_output"
 TABLE = "test_value_and_gradient_equal_the_way_by_the_table"
 ARROW = "test_an_arrow_leaves_who_is_asked_and_its_tip_is_at_who_asks"
 WIDTHS = "test_widths_are_the_weights_with_a_hair_as_the_least_and_none_for_zero"
+BILL = "test_the_documents_table_comes_out"
 PAPER = "test_waves_equal_the_papers_formula_index_by_index"
 
 # fmt: off
@@ -133,6 +134,39 @@ NAMED: dict[str, list[tuple[str, str, str, str]]] = {
          "test_a_mask_may_not_enlarge_the_scores"),
         ("mask of higher rank", "mask.dim() > len(shape) or ", "",
          "test_a_mask_that_does_not_fit_is_refused_with_the_scores_shape"),
+    ],
+    "cost": [
+        ("a line, not a square", "return T * T * bytes", "return T * bytes", BILL),
+        ("entries, not bytes", "* bytes_per_entry * n_head", "* n_head", BILL),
+        ("heads and layers add up", "* n_head * n_layer", "* (n_head + n_layer - 1)",
+         "test_one_square_for_each_head_of_each_layer"),
+        ("steps of 1000", ">= 10240", ">= 10000", "test_bytes_for_a_reader"),
+        ("1024.0 KB", ">= 10240", "> 10240", "test_bytes_for_a_reader"),
+        ("half down", "(20 * n + unit)", "(20 * n + unit - 1)", "test_bytes_for_a_reader"),
+        ("the root not taken", "math.isqrt(", "int(",
+         "test_the_longest_sequence_fits_and_one_more_does_not"),
+        ("a slope through the origin", "x = x - x.mean()", "x = x",
+         "test_the_exponent_of_a_power_law_is_found"),
+        ("code weighed too", " - (_code() - code)", "",
+         "test_attention_holds_scores_and_weights"),
+        ("the whole process weighed", "(_peak() - peak)", "_peak()",
+         "test_nothing_weighs_next_to_nothing"),
+        ("the end, not the peak", '_status("VmHWM")', '_status("VmRSS")',
+         "test_the_peak_counts_and_not_the_end"),
+        ("idle memory hides fn", "_give_back_free_memory()  #", "pass  #",
+         "test_free_memory_of_this_process_is_no_credit"),
+        ("malloc hoards", "        _allocate_plainly()\n", "",
+         "test_two_at_once_count_twice_and_one_after_the_other_once"),
+        ("holes in the heap are filled", " and libc.mallinfo2().arena == inherited", " is None",
+         "test_a_hole_in_this_process_heap_does_not_hoard"),
+        ("threads lost in the fork are waited for", "torch.set_num_threads(1)", "pass",
+         "test_threads_used_before_the_fork_do_not_hang_it"),
+        ("errors swallowed", "if isinstance(outcome, BaseException):", "if False:",
+         "test_an_error_comes_back_by_its_own_name"),
+        ("odd errors sent as they are", "pickle.loads(pickle.dumps(error))", "error",
+         "test_an_error_that_cannot_travel_comes_back_as_words"),
+        ("the child lives on", "process.kill()  #", "pass  #",
+         "test_an_interrupt_ends_the_measuring_process"),
     ],
     "heads": [
         ("no key of its own", "k = self.key(source)  # (B, S, hs)", "k = self.query(source)",

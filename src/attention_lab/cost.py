@@ -176,7 +176,23 @@ def _give_back_free_memory() -> None:
 
 
 def _allocate_plainly() -> None:
-    """Have malloc return freed blocks of 1 MB and more at once, where it would hoard them."""
+    """Have malloc fetch blocks of 1 MB and more from the system, and return them when freed.
+
+    Left alone it hoards what is freed, and it cuts blocks from free memory that it inherited.
+    """
     libc = ctypes.CDLL(None)
-    if hasattr(libc, "mallopt"):  # glibc
-        libc.mallopt(-3, 2**20)  # M_MMAP_THRESHOLD
+    if not hasattr(libc, "mallinfo2"):  # glibc from 2.33
+        return
+    libc.mallopt(-3, 2**20)  # M_MMAP_THRESHOLD
+    libc.malloc.restype = ctypes.c_void_p
+    libc.mallinfo2.restype = _MallocInfo
+    inherited = libc.mallinfo2().arena
+    # Use up the large free blocks, until there is none left and malloc has to ask for more.
+    while libc.malloc(ctypes.c_size_t(2**20 - 4096)) and libc.mallinfo2().arena == inherited:
+        pass
+
+
+class _MallocInfo(ctypes.Structure):
+    """The struct mallinfo2: arena is what malloc holds, apart from blocks of their own."""
+
+    _fields_ = (("arena", ctypes.c_size_t), ("other", ctypes.c_size_t * 9))

@@ -17,6 +17,7 @@ from attention_lab.teaching.live import (
     attention_by_hand,
     head_size,
     mask_graph,
+    memory_bill,
     next_character,
     softmax_weights,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "formula_map",
     "head_size",
     "mask_graph",
+    "memory_bill",
     "next_character",
     "next_character_bars",
     "number_table",

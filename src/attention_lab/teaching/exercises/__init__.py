@@ -34,6 +34,7 @@ from attention_lab.teaching.exercises.long_context import (
     check_merge,
 )
 from attention_lab.teaching.exercises.masks import check_make_gaps, check_picture_mask
+from attention_lab.teaching.exercises.memory import check_in_view, check_longest_text
 from attention_lab.teaching.exercises.scale import (
     check_cosine_scale,
     check_join,
@@ -50,10 +51,12 @@ __all__ = [
     "check_count_triples",
     "check_equal_width",
     "check_fading_weights",
+    "check_in_view",
     "check_join",
     "check_late_mask",
     "check_layers_needed",
     "check_linear_step",
+    "check_longest_text",
     "check_look_at_o",
     "check_make_gaps",
     "check_masked_weights",
