@@ -52,6 +52,7 @@ NOTHING = "test_a_query_that_sees_nothing_gets_0_and_finite_gradients"
 HEAD = "test_head_equals_torchs_attention_of_its_projections"
 SLICES = "test_multihead_is_single_heads_on_slices_joined_and_projected"
 DROPOUT = "test_dropout_acts_on_the_weights_and_on_the_projected_output"
+BRANCHES = "test_side_by_side_the_longest_branch_counts"
 PAPER = "test_waves_equal_the_papers_formula_index_by_index"
 
 # fmt: off
@@ -176,6 +177,17 @@ NAMED: dict[str, list[tuple[str, str, str, str]]] = {
          "test_scores_do_depend_on_that_difference"),
         ("odd width accepted", "C < 2 or C % 2 != 0", "False",
          "test_a_width_without_pairs_is_refused"),
+    ],
+    "waiting": [
+        ("the shortest branch counts", "= max((", "= min((", BRANCHES),
+        ("branches added up", "max((length[node] for node in before), default=0)",
+         "sum(length[node] for node in before)", BRANCHES),
+        ("inputs and weights count", "(not leaf)", "1",
+         "test_each_operation_in_a_row_counts_once"),
+        ("only the first input followed", "if node is not None]", "if node is not None][:1]",
+         BRANCHES),
+        ("nothing recorded counts as none", "result.grad_fn is None", "False",
+         "test_without_a_record_there_is_nothing_to_count"),
     ],
 }
 # fmt: on
