@@ -23,9 +23,7 @@ NOT_YET = {
     "13": "six.matrix six.row-sums six.most-attended six.most-weights six.twin-rows six.shuffle "
     "six.dog-bites-man six.fingerprint six.bag-of-words memory.six seconds.d64 "
     "seconds.random-positions",
-    "14": "six.any-sequence six.parallel six.residual",
     "15": "memory.elements memory.fp16 memory.many-heads seconds.double",
-    "16": "myths.weights-explain myths.parallel myths.positions-optional",
     "18": "memory.subquadratic",
 }
 

@@ -27,6 +27,12 @@ from attention_lab.teaching.exercises.characters import (
     check_mended_loss,
     check_shrink,
 )
+from attention_lab.teaching.exercises.sequences import (
+    check_other_weights,
+    check_patches,
+    check_rollout,
+    check_through,
+)
 
 __all__ = [
     "AnswerError",
@@ -38,11 +44,15 @@ __all__ = [
     "check_look_at_o",
     "check_masked_weights",
     "check_mended_loss",
+    "check_other_weights",
+    "check_patches",
+    "check_rollout",
     "check_same_average",
     "check_scores",
     "check_shrink",
     "check_softmax_rows",
     "check_step_matrix",
+    "check_through",
     "check_update_average",
     "check_window_weights",
     "check_with_positions",
