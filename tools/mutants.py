@@ -56,6 +56,7 @@ TABLE = "test_value_and_gradient_equal_the_way_by_the_table"
 ARROW = "test_an_arrow_leaves_who_is_asked_and_its_tip_is_at_who_asks"
 WIDTHS = "test_widths_are_the_weights_with_a_hair_as_the_least_and_none_for_zero"
 BILL = "test_the_documents_table_comes_out"
+BRANCHES = "test_side_by_side_the_longest_branch_counts"
 PAPER = "test_waves_equal_the_papers_formula_index_by_index"
 
 # fmt: off
@@ -251,6 +252,17 @@ NAMED: dict[str, list[tuple[str, str, str, str]]] = {
         ("askers above", "((asked, 0.0), (askers, float(DROP)))",
          "((asked, float(DROP)), (askers, 0.0))",
          "test_two_sequences_stand_in_two_rows_and_every_arrow_goes_down"),
+    ],
+    "waiting": [
+        ("the shortest branch counts", "= max((", "= min((", BRANCHES),
+        ("branches added up", "max((length[node] for node in before), default=0)",
+         "sum(length[node] for node in before)", BRANCHES),
+        ("inputs and weights count", "(not leaf)", "1",
+         "test_each_operation_in_a_row_counts_once"),
+        ("only the first input followed", "if node is not None]", "if node is not None][:1]",
+         BRANCHES),
+        ("nothing recorded counts as none", "result.grad_fn is None", "False",
+         "test_without_a_record_there_is_nothing_to_count"),
     ],
 }
 # fmt: on

@@ -41,6 +41,12 @@ from attention_lab.teaching.exercises.scale import (
     check_late_mask,
     check_scale_for,
 )
+from attention_lab.teaching.exercises.sequences import (
+    check_other_weights,
+    check_patches,
+    check_rollout,
+    check_through,
+)
 from attention_lab.teaching.exercises.six_words import check_shuffle_gap, check_steady_factor
 
 __all__ = [
@@ -62,9 +68,12 @@ __all__ = [
     "check_masked_weights",
     "check_mended_loss",
     "check_merge",
+    "check_other_weights",
     "check_packed_mask",
+    "check_patches",
     "check_picture_mask",
     "check_reach",
+    "check_rollout",
     "check_same_average",
     "check_scale_for",
     "check_scores",
@@ -73,6 +82,7 @@ __all__ = [
     "check_softmax_rows",
     "check_steady_factor",
     "check_step_matrix",
+    "check_through",
     "check_update_average",
     "check_window_weights",
     "check_with_positions",
