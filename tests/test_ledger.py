@@ -12,9 +12,6 @@ from guards import CHAPTERS, each, report
 
 from attention_lab.teaching.claims import agrees, ledger, parse
 
-# Claims that no chapter checks yet, by the chapter that will. A new chapter takes its line away.
-NOT_YET = {}
-
 # Calls that only pass a literal on: bool(1), torch.tensor([0.5]).
 PASSING_ON = {"bool", "int", "float", "str", "list", "tuple", "round", "abs", "tensor", "array"}
 
@@ -47,21 +44,18 @@ def printed(cell: Any) -> list[str]:
     return [line for output in cell.outputs for line in output.get("text", "").splitlines()]
 
 
-def test_each_claim_is_checked_once_or_waits_for_its_chapter() -> None:
+def test_each_claim_is_checked_once() -> None:
     where: dict[str, list[str]] = {}
     for path in CHAPTERS:
         for _, call in checks(path):
             where.setdefault(claim_id(call) or ast.unparse(call), []).append(path.name)
-    waiting = {id: chapter for chapter, ids in NOT_YET.items() for id in ids.split()}
-    faults = [f"{id} is not in the ledger" for id in {*where, *waiting} - set(ledger())]
+    faults = [f"{id} is not in the ledger" for id in set(where) - set(ledger())]
     for id in ledger():
         found = where.get(id, [])
         if len(found) > 1:
             faults.append(f"{id} is checked more than once: {', '.join(found)}")
-        if found and id in waiting:
-            faults.append(f"{found[0]} checks {id}: take it out of NOT_YET in tests/test_ledger.py")
-        if not found and id not in waiting:
-            faults.append(f"no chapter checks {id} ({ledger()[id].where}), and none is to come")
+        if not found:
+            faults.append(f"no chapter checks {id} ({ledger()[id].where})")
     assert not faults, "\n" + "\n".join(faults)
 
 
