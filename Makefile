@@ -15,7 +15,7 @@ PAIRS := -n 2 --dist loadfile
 NBVAL := --nbval --nbval-current-env --nbval-sanitize-with=tests/nbval_sanitize.cfg \
 	--nbval-cell-timeout=120
 
-.PHONY: help book test refresh lint format serve repository pdf colab measure mutants clean
+.PHONY: help book test refresh lint format serve repository pdf colab measure long-runs mutants clean
 .DEFAULT_GOAL := help
 
 help:
@@ -29,6 +29,7 @@ help:
 	@echo "make pdf         the whole book as one PDF"
 	@echo "make colab       run each notebook as Colab would"
 	@echo "make measure     speed, run times and page weights, for the book's pages"
+	@echo "make long-runs   the long trainings that chapter 17 shows"
 	@echo "make mutants     break the package on purpose and see the tests fail"
 	@echo "make clean       remove what was built (not $(VENV))"
 
@@ -90,10 +91,17 @@ pdf: $(BUILT)
 colab: $(VENV)/installed
 	$(BIN)/python -m pytest $(PAIRS) tests/colab
 
+# The runs that chapter 17 shows: minutes each.
+long-runs: $(VENV)/installed
+	@for name in better well-known; do \
+	  $(BIN)/python -m attention_lab.train --config benchmarks/$$name.toml --out runs/$$name --sample 400 && \
+	  cp runs/$$name/history.json src/attention_lab/teaching/runs/$$name.json || exit 1; done
+
 # Each writes its table to benchmarks/results, and the book shows it. On an idle machine, please.
 measure: $(BUILT)
 	$(BIN)/python benchmarks/speed.py --threads 1
 	$(BIN)/python benchmarks/speed.py --threads 2
+	$(BIN)/python benchmarks/time_to_loss.py
 	$(BIN)/python benchmarks/run_times.py
 	$(BIN)/python benchmarks/page_weight.py
 

@@ -184,3 +184,13 @@ def test_every_live_figure_stands_in_the_list(pages: dict[str, BeautifulSoup]) -
     live = {name.split("/")[1] for name in CHAPTERS if pages[name].find(re.compile("^al-"))}
     links = {a["href"] for a in pages["book/live"].select("td a")}
     assert links == {f"../notebooks/{name}.html" for name in live}
+
+
+def test_a_word_in_bold_links_to_its_row_of_the_glossary_once(
+    pages: dict[str, BeautifulSoup],
+) -> None:
+    links = [a["href"] for a in pages["notebooks/05-softmax"].select("a[href*='#term-']")]
+    assert "../book/glossary.html#term-temperature" in links
+    assert len(links) == len(set(links))
+    row = pages["book/glossary"].find("tr", id="term-temperature")
+    assert row.select("td")[0].text == "temperature"

@@ -53,12 +53,14 @@ def weights(out):
 def test_it_trains_notes_and_writes(config, tmp_path, capsys):
     out = tmp_path / "deep" / "out"
     train.main(["--config", str(config), "--out", str(out), "--sample", "30"])
-    assert len(capsys.readouterr().out) == 32  # the first character, 30 more, a line's end
+    sample = capsys.readouterr().out
+    assert len(sample) == 31  # and a line's end
     history = json.loads((out / "history.json").read_text(encoding="utf-8"))
     assert [steps for steps, _, _ in history["validation"]] == [4, 8, 12]
     losses = [loss for _, loss, _ in history["validation"]]
     assert losses[-1] < losses[0]
     assert history["training"]["seed"] == 1337
+    assert history["sample"] + "\n" == sample
     assert history["command"].startswith("python -m attention_lab.train")
     assert history["model"]["n_embd"] == 8
     assert history["parameters"] == sum(

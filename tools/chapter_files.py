@@ -10,7 +10,7 @@ import nbformat
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "attention_lab"
-SOURCES = (".py", ".toml", ".js")
+SOURCES = (".py", ".toml", ".js", ".json")
 KEPT = ("mystnb", "tags")  # cell metadata that authors write
 METADATA = {
     "kernelspec": {

@@ -126,7 +126,10 @@ def work(options: argparse.Namespace, rank: int, n: int) -> None:
     if rank == 0 and options.sample:
         start = torch.zeros(1, 1, dtype=torch.long, device=device)  # (1, 1), the first character
         draw = torch.Generator().manual_seed(recipe.seed)
-        print(tokenizer.decode(generate(model, start, options.sample, generator=draw)[0].cpu()))
+        written = generate(model, start, options.sample, generator=draw)[0, 1:]  # (N,)
+        log.sample = tokenizer.decode(written.cpu())
+        log.write()
+        print(log.sample)
 
 
 def spread(
@@ -158,6 +161,7 @@ class Log:
             found = json.loads(path.read_text(encoding="utf-8"))["validation"]
             self.validation = [(s, loss, t) for s, loss, t in found if s <= len(run.losses)]
         self.seconds = self.validation[-1][2] if self.validation else 0.0
+        self.sample = ""
         self.start = time.monotonic()
 
     def add(self, ids: Tensor) -> float:
@@ -165,6 +169,12 @@ class Log:
         self.seconds += time.monotonic() - self.start
         loss = evaluate(self.run.model, ids, batch_size=64)
         self.validation.append((len(self.run.losses), round(loss, 4), round(self.seconds, 1)))
+        self.write()
+        self.start = time.monotonic()
+        return loss
+
+    def write(self) -> None:
+        """All that is known of the run, as JSON."""
         history = {
             "command": " ".join(["python -m attention_lab.train", *sys.argv[1:]]),
             "date": time.strftime("%Y-%m-%d"),
@@ -173,11 +183,10 @@ class Log:
             "model": asdict(model_config(self.run)),
             "training": asdict(self.run.recipe),
             "validation": self.validation,
+            "sample": self.sample,
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(self.path, (json.dumps(history, indent=1) + "\n").encode())
-        self.start = time.monotonic()
-        return loss
 
 
 if __name__ == "__main__":

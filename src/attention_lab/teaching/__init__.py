@@ -21,6 +21,7 @@ from attention_lab.teaching.live import (
     next_character,
     softmax_weights,
 )
+from attention_lab.teaching.long_runs import long_run
 
 __all__ = [
     "attention_by_hand",
@@ -31,6 +32,7 @@ __all__ = [
     "figures",
     "formula_map",
     "head_size",
+    "long_run",
     "mask_graph",
     "memory_bill",
     "next_character",
