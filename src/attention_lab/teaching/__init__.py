@@ -11,7 +11,12 @@ from attention_lab.teaching.figures import (
     number_table,
     visible,
 )
-from attention_lab.teaching.live import attention_by_hand, next_character, softmax_weights
+from attention_lab.teaching.live import (
+    attention_by_hand,
+    next_character,
+    softmax_weights,
+    trained_model,
+)
 
 __all__ = [
     "attention_by_hand",
@@ -23,5 +28,6 @@ __all__ = [
     "next_character_bars",
     "number_table",
     "softmax_weights",
+    "trained_model",
     "visible",
 ]

@@ -7,5 +7,6 @@ from attention_lab.teaching.live.attention_by_hand import attention_by_hand
 from attention_lab.teaching.live.figure import LiveFigure
 from attention_lab.teaching.live.next_character import next_character
 from attention_lab.teaching.live.softmax_weights import softmax_weights
+from attention_lab.teaching.live.trained_model import trained_model
 
-__all__ = ["LiveFigure", "attention_by_hand", "next_character", "softmax_weights"]
+__all__ = ["LiveFigure", "attention_by_hand", "next_character", "softmax_weights", "trained_model"]
