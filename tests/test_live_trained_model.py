@@ -26,10 +26,16 @@ SAME = "Same last character as before: the bigram's bars stay as they were."
 
 
 def one_head(
-    seed: int, V: int = len(CHARS), C: int = 32, T: int = 8, spread: float = 1
+    seed: int,
+    V: int = len(CHARS),
+    C: int = 32,
+    T: int = 8,
+    residual: bool = False,
+    spread: float = 1,
 ) -> CharModel:
     """A model as training leaves it: no number is as it started, and the biases are not 0."""
-    model = CharModel(ModelConfig(V, C, T, positions="learned", n_head=1, seed=seed)).double()
+    config = ModelConfig(V, C, T, positions="learned", n_head=1, residual=residual, seed=seed)
+    model = CharModel(config).double()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -162,7 +168,6 @@ OTHERS = [
     {"n_head": 2},
     {"n_layer": 2},
     {"feed_forward": True},
-    {"residual": True},
     {"norm": "layer"},
     {"dropout": 0.1},
     {"causal": False},
@@ -217,7 +222,7 @@ def test_the_page_equals_the_package_on_every_text(page: Page) -> None:
     for seed in range(12):
         V, C, T = draw.randint(2, 65), draw.choice([1, 5, 32]), draw.randint(1, 8)
         chars = CHARS[-V:]
-        model, bigram = one_head(seed, V, C, T), pairs(seed, V)
+        model, bigram = one_head(seed, V, C, T, seed % 2 == 0), pairs(seed, V)
         texts = ["".join(draw.choices(chars, k=draw.randint(1, 12))) for _ in range(10)]
         figure = trained_model(model, bigram, chars, texts[0])
         for text, result in zip(texts, compute(page, figure, texts), strict=True):

@@ -27,11 +27,14 @@ from attention_lab.teaching.exercises.characters import (
     check_mended_loss,
     check_shrink,
 )
+from attention_lab.teaching.exercises.ladder import check_block, check_count_parameters
 
 __all__ = [
     "AnswerError",
     "check_attend_by_hand",
+    "check_block",
     "check_compatibility",
+    "check_count_parameters",
     "check_count_triples",
     "check_equal_width",
     "check_fading_weights",

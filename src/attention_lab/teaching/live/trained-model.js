@@ -49,9 +49,9 @@ if (!customElements.get("al-trained-model")) {
     }
 
     // The figure's data with its matrices as rows of numbers.
-    static open({ chars, matrices }) {
+    static open({ chars, residual, matrices }) {
       const pairs = Object.entries(matrices).map(([name, packed]) => [name, unpack(packed)]);
-      return { chars: [...chars], ...Object.fromEntries(pairs) };
+      return { chars: [...chars], residual, ...Object.fromEntries(pairs) };
     }
 
     // The opened model and a text, to {read, weights, head, bigram}: the characters that the head
@@ -74,8 +74,9 @@ if (!customElements.get("al-trained-model")) {
         k.map((key, s) => (s > t ? -Infinity : dot(row, key) / Math.sqrt(row.length)))));
       const last = weights[weights.length - 1];
       const mixed = v[0].map((_, c) => dot(last, v.map((row) => row[c])));
-      const [out] = times([mixed], model.project);
-      const [scores] = times([add(out, model.project_bias[0])], model.exit);
+      const change = add(times([mixed], model.project)[0], model.project_bias[0]);
+      const out = model.residual ? add(x[x.length - 1], change) : change;
+      const [scores] = times([out], model.exit);
       return {
         read, weights,
         head: softmax(add(scores, model.exit_bias[0])),

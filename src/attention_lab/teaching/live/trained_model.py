@@ -27,8 +27,8 @@ def trained_model(
 ) -> LiveFigure:
     """What a one-head model and a bigram expect next, and what the head looks at (chapter 17).
 
-    `model`: learned positions and one block of one head, nothing else; its parameters travel in
-    the page, to 6 decimals.
+    `model`: learned positions and one block of one head, with or without the residual sum, and
+    nothing else; its parameters travel in the page, to 6 decimals.
     `bigram` (V, V): a row of scores for each last character. `chars`: the V characters in their
     order. `text`: what the field holds at first; the model reads the last block_size characters.
 
@@ -46,6 +46,7 @@ def trained_model(
         "text": text,
         "chars": "".join(chars),
         "examples": [word for word in EXAMPLES if set(word) <= set(chars)],
+        "residual": model.config.residual,
         "matrices": matrices,
     }
     return LiveFigure(
@@ -59,7 +60,13 @@ def trained_model(
 
 def _check_config(config: ModelConfig) -> None:
     one_head = ModelConfig(
-        config.vocab_size, config.n_embd, config.block_size, "learned", 1, seed=config.seed
+        config.vocab_size,
+        config.n_embd,
+        config.block_size,
+        positions="learned",
+        n_head=1,
+        residual=config.residual,
+        seed=config.seed,
     )
     if config != one_head:
         raise ValueError(f"model must be one head on learned positions, nothing else: {config}")
