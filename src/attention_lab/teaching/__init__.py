@@ -20,6 +20,7 @@ from attention_lab.teaching.live import (
     memory_bill,
     next_character,
     softmax_weights,
+    trained_model,
 )
 from attention_lab.teaching.long_runs import long_run
 
@@ -39,5 +40,6 @@ __all__ = [
     "next_character_bars",
     "number_table",
     "softmax_weights",
+    "trained_model",
     "visible",
 ]

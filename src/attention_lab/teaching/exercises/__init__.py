@@ -28,6 +28,7 @@ from attention_lab.teaching.exercises.characters import (
     check_shrink,
 )
 from attention_lab.teaching.exercises.graph import check_packed_mask, check_reach
+from attention_lab.teaching.exercises.ladder import check_block, check_count_parameters
 from attention_lab.teaching.exercises.long_context import (
     check_layers_needed,
     check_linear_step,
@@ -52,8 +53,10 @@ from attention_lab.teaching.exercises.six_words import check_shuffle_gap, check_
 __all__ = [
     "AnswerError",
     "check_attend_by_hand",
+    "check_block",
     "check_compatibility",
     "check_cosine_scale",
+    "check_count_parameters",
     "check_count_triples",
     "check_equal_width",
     "check_fading_weights",

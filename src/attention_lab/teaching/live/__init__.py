@@ -10,6 +10,7 @@ from attention_lab.teaching.live.mask_graph import mask_graph
 from attention_lab.teaching.live.memory_bill import memory_bill
 from attention_lab.teaching.live.next_character import next_character
 from attention_lab.teaching.live.softmax_weights import softmax_weights
+from attention_lab.teaching.live.trained_model import trained_model
 
 __all__ = [
     "LiveFigure",
@@ -19,4 +20,5 @@ __all__ = [
     "memory_bill",
     "next_character",
     "softmax_weights",
+    "trained_model",
 ]

@@ -21,14 +21,8 @@ def next_character(logits: torch.Tensor, chars: Sequence[str], text: str = "hou"
     Raises ValueError for logits that are not (V, V) or not finite, chars that are not V different
     single characters, an empty text, and a text with a character not in chars.
     """
-    _check_table(logits, chars)
-    if not text:
-        raise ValueError("text must hold at least one character: the bigram looks up the last one")
-    for c in text:
-        if c not in chars:
-            raise ValueError(
-                f"text has {c!r} (U+{ord(c):04X}), which is not one of the {len(chars)} characters"
-            )
+    check_table(logits, chars)
+    check_text(text, chars)
     table = [[round(x, 3) + 0.0 for x in row] for row in logits.detach().double().tolist()]
     data = {
         "text": text,
@@ -44,7 +38,8 @@ def next_character(logits: torch.Tensor, chars: Sequence[str], text: str = "hou"
     )
 
 
-def _check_table(logits: torch.Tensor, chars: Sequence[str]) -> None:
+def check_table(logits: torch.Tensor, chars: Sequence[str]) -> None:
+    """Raise ValueError unless logits are (V, V) and finite, and chars V different characters."""
     if logits.ndim != 2 or logits.shape[0] != logits.shape[1]:
         raise ValueError(f"logits must have shape (V, V), got {tuple(logits.shape)}")
     if len(chars) != len(logits):
@@ -59,22 +54,34 @@ def _check_table(logits: torch.Tensor, chars: Sequence[str]) -> None:
         )
 
 
+def check_text(text: str, chars: Sequence[str]) -> None:
+    """Raise ValueError for an empty text, and one with a character that is not in chars."""
+    if not text:
+        raise ValueError("text must hold at least one character: the last one is looked up")
+    for c in text:
+        if c not in chars:
+            raise ValueError(
+                f"text has {c!r} (U+{ord(c):04X}), which is not one of the {len(chars)} characters"
+            )
+
+
 def _static_bars(row: list[float], chars: Sequence[str], text: str) -> str:
     probs = torch.tensor(row, dtype=torch.float64).softmax(-1)  # (V,)
     best, order = probs.sort(descending=True, stable=True)  # (V,), (V,)
     lines = [
-        f"{_name(chars[i]):<10}{_percent(p):>6}"
+        f"{name_of(chars[i]):<10}{percent(p):>6}"
         for i, p in zip(order[:TOP].tolist(), best[:TOP].tolist(), strict=True)
     ]
     heading = f"After {text!r} the bigram reads only the last character, {text[-1]!r}, and expects:"
     return "\n".join([heading, *lines])
 
 
-def _name(c: str) -> str:
+def name_of(c: str) -> str:
+    """A character as plain text shows it, those that cannot be seen with a name."""
     return GLYPHS.get(c, c if c.isprintable() else f"U+{ord(c):04X}")
 
 
-def _percent(p: float) -> str:
-    """As in the page: halves go up."""
+def percent(p: float) -> str:
+    """A share as the page shows it: halves go up."""
     tenths = int(p * 1000 + 0.5)
     return "<0.1%" if tenths == 0 and p > 0 else f"{tenths / 10:.1f}%"
