@@ -167,7 +167,7 @@ def test_another_checkpoint_in_the_folder_is_refused_and_left_alone(config, tmp_
     assert (out / "checkpoint.safetensors").read_bytes() == before
 
 
-def test_bfloat16_and_the_spread_call_the_model(config, tmp_path):
+def test_bfloat16_and_others_call_the_model(config, tmp_path):
     options = train.parse(["--config", str(config), "--out", "x", "--bf16"])
     seen = []
 
@@ -175,6 +175,6 @@ def test_bfloat16_and_the_spread_call_the_model(config, tmp_path):
         seen.append(torch.is_autocast_enabled("cpu"))
         return idx, targets
 
-    call = train.spread(model, options, 1, torch.device("cpu"))
+    call = train.called(model, options, 1, torch.device("cpu"))
     assert call(1, 2) == (1, 2)
     assert seen == [True]

@@ -107,7 +107,7 @@ def work(options: argparse.Namespace, rank: int, n: int) -> None:
     local = f":{os.environ.get('LOCAL_RANK', 0)}" if options.device == "cuda" else ""
     device = torch.device(options.device + local)
     model = CharModel(ModelConfig(tokenizer.vocab_size, **model_fields)).to(device)
-    run = Run(model, recipe, spread(model, options, n, device), share=(rank, n))
+    run = Run(model, recipe, called(model, options, n, device), share=(rank, n))
     path = options.out / "checkpoint.safetensors"
     if path.exists():
         checkpoint.load(path).restore(run, chars)
@@ -132,7 +132,7 @@ def work(options: argparse.Namespace, rank: int, n: int) -> None:
         print(log.sample)
 
 
-def spread(
+def called(
     model: CharModel, options: argparse.Namespace, n: int, device: torch.device
 ) -> Callable[..., Any]:
     """What a run calls in place of the model: compiled, over n processes, in bfloat16."""
