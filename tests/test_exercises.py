@@ -3,12 +3,13 @@
 import answers_attention
 import answers_averages
 import answers_characters
+import answers_modern
 import pytest
 
 from attention_lab.teaching import exercises
 from attention_lab.teaching.exercises import AnswerError
 
-SETS = (answers_characters, answers_averages, answers_attention)
+SETS = (answers_characters, answers_averages, answers_attention, answers_modern)
 RIGHT = {name: answer for answers in SETS for name, answer in answers.RIGHT.items()}
 WRONG = [case for answers in SETS for case in answers.WRONG]
 

@@ -27,6 +27,11 @@ from attention_lab.teaching.exercises.characters import (
     check_mended_loss,
     check_shrink,
 )
+from attention_lab.teaching.exercises.modern import (
+    check_read_on,
+    check_rms_norm,
+    check_rotary_halves,
+)
 
 __all__ = [
     "AnswerError",
@@ -38,6 +43,9 @@ __all__ = [
     "check_look_at_o",
     "check_masked_weights",
     "check_mended_loss",
+    "check_read_on",
+    "check_rms_norm",
+    "check_rotary_halves",
     "check_same_average",
     "check_scores",
     "check_shrink",
