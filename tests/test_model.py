@@ -101,6 +101,11 @@ def test_targets_of_another_shape_are_refused(model):
         model(torch.zeros(2, 5, dtype=torch.long), torch.zeros(5, 2, dtype=torch.long))
 
 
+@pytest.mark.parametrize("name", ["bigram", "positions"])
+def test_no_sequence_at_all_has_no_scores(name):
+    assert MODELS[name]()(torch.zeros(0, 3, dtype=torch.long))[0].shape == (0, 3, 11)
+
+
 @pytest.mark.parametrize("wrong", [-1, 11])
 def test_an_id_outside_the_vocabulary_is_named(model, wrong):
     with pytest.raises(ValueError, match=f"id {wrong} is not one of the 11 characters, 0 to 10"):

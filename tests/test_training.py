@@ -122,6 +122,18 @@ def test_a_small_model_trains_on_one_thread_and_leaves_the_setting_alone():
         torch.set_num_threads(before)
 
 
+def test_a_large_model_keeps_its_threads():
+    before, seen = torch.get_num_threads(), []
+    torch.set_num_threads(2)
+    try:
+        model = BigramModel(317)  # 317² parameters are more than 100 000
+        model.register_forward_pre_hook(lambda *_: seen.append(torch.get_num_threads()))
+        evaluate(model, IDS[:20])
+        assert seen == [2, 2]
+    finally:
+        torch.set_num_threads(before)
+
+
 # --- recipes and runs ----------------------------------------------------------------------------
 
 

@@ -391,7 +391,7 @@ NAMED: dict[str, list[tuple[str, str, str, str]]] = {
         ("one process's loss noted", "loss /= n", "pass", SHARE),
         ("every process writes", "if rank == 0 and ((", "if ((", SHARE),
         ("bfloat16 not used", "if not options.bf16:", "if True:",
-         "test_bfloat16_and_the_spread_call_the_model"),
+         "test_bfloat16_and_others_call_the_model"),
     ],
 }
 # fmt: on
