@@ -37,12 +37,13 @@ def test_generate_restores_the_mode_also_after_an_error(model):
 
 
 def test_generate_records_no_gradient_and_repeats_with_a_generator(model):
-    prompt = torch.zeros(3, 1, dtype=torch.long)
+    prompt, recorded = torch.zeros(3, 1, dtype=torch.long), []
+    model.register_forward_pre_hook(lambda *_: recorded.append(torch.is_grad_enabled()))
     first, second = (
         generate(model, prompt, 20, generator=torch.Generator().manual_seed(4)) for _ in range(2)
     )
     assert torch.equal(first, second)
-    assert not first.requires_grad
+    assert recorded == [False] * 40
     assert not torch.equal(first[0], first[1]), "sequences of a batch must draw for themselves"
 
 

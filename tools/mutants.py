@@ -309,7 +309,7 @@ NAMED: dict[str, list[tuple[str, str, str, str]]] = {
         ("the first ids are read, not the last", "-model.block_size :", ": model.block_size",
          "test_past_the_block_only_the_last_ids_count"),
         ("scores of the first position", "logits[:, -1]", "logits[:, 0]",
-         "test_temperature_zero_is_argmax_and_a_tiny_one_is_no_nan"),
+         "test_writing_with_the_cache_is_writing_without_it"),
         ("temperature multiplies", ".double() / temperature", ".double() * temperature",
          "test_temperature_divides_the_scores"),
         ("one draw for all", "torch.rand(len(cuts), 1", "torch.rand(1, 1", DRAWS),
