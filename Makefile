@@ -14,8 +14,10 @@ export OMP_NUM_THREADS ?= 1
 PAIRS := -n 2 --dist loadfile
 NBVAL := --nbval --nbval-current-env --nbval-sanitize-with=tests/nbval_sanitize.cfg \
 	--nbval-cell-timeout=120
+NO_UNIT := accessibility book guards ledger notebooks prose text tools
+UNIT := $(filter-out $(NO_UNIT:%=tests/test_%.py),$(wildcard tests/test_*.py))
 
-.PHONY: help book test refresh lint format serve repository pdf colab measure long-runs mutants clean
+.PHONY: help book test refresh lint format serve repository pdf colab measure long-runs coverage mutants clean
 .DEFAULT_GOAL := help
 
 help:
@@ -30,6 +32,7 @@ help:
 	@echo "make colab       run each notebook as Colab would"
 	@echo "make measure     speed, run times and page weights, for the book's pages"
 	@echo "make long-runs   the long trainings that chapter 17 shows"
+	@echo "make coverage    lines and branches of the package that the unit tests reach"
 	@echo "make mutants     break the package on purpose and see the tests fail"
 	@echo "make clean       remove what was built (not $(VENV))"
 
@@ -104,6 +107,11 @@ measure: $(BUILT)
 	$(BIN)/python benchmarks/time_to_loss.py
 	$(BIN)/python benchmarks/run_times.py
 	$(BIN)/python benchmarks/page_weight.py
+
+# Without the notebooks, the book and the browser: what the unit tests alone reach.
+coverage: $(VENV)/installed
+	$(BIN)/python -m pytest $(PAIRS) -m "not browser" $(UNIT) --cov=attention_lab --cov-branch \
+		--cov-report=term-missing:skip-covered --cov-fail-under=95
 
 mutants: $(VENV)/installed
 	$(BIN)/python tools/mutants.py

@@ -42,8 +42,12 @@ def test_stray_files_in_the_root_are_not_published(book: Path) -> None:
     assert "scratch" not in (book / "searchindex.js").read_text(encoding="utf-8").lower()
 
 
-def test_a_wrong_stored_result_and_a_figure_without_alt_text_fail_the_build(tmp_path: Path) -> None:
+def test_a_wrong_stored_result_a_figure_without_alt_text_and_a_broken_link_fail_the_build(
+    tmp_path: Path,
+) -> None:
     source = copy_sources(tmp_path)
+    page = source / "book" / "glossary.md"
+    page.write_text(page.read_text(encoding="utf-8") + "\n[a](gone.md)\n", encoding="utf-8")
     path = source / f"{CHAPTERS[0]}.ipynb"
     notebook = json.loads(path.read_text(encoding="utf-8"))
     svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>'
@@ -55,6 +59,7 @@ def test_a_wrong_stored_result_and_a_figure_without_alt_text_fail_the_build(tmp_
     path.write_text(json.dumps(notebook), encoding="utf-8")
     done = build(source)
     assert done.returncode != 0
+    assert re.search(r"glossary\.md:\d+: .*gone\.md", done.stderr)
     assert "has no alternative text" in done.stderr
     assert "the stored result of same-row.vocab is off" in done.stderr
 

@@ -2,7 +2,7 @@
 
 import json
 import pickle
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 
 import pytest
 import torch
@@ -53,6 +53,8 @@ def test_the_model_alone_comes_back(path):
     run = stored(path)
     found = checkpoint.load(path)
     assert (found.steps_done, found.chars, found.recipe) == (3, CHARS, RECIPE)
+    with pytest.raises(FrozenInstanceError):
+        found.chars = ""
     assert torch.equal(found.model()(IDS[None, :8])[0], run.model.eval()(IDS[None, :8])[0]) is False
     assert torch.equal(found.model().eval()(IDS[None, :8])[0], run.model(IDS[None, :8])[0])
 

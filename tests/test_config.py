@@ -59,3 +59,9 @@ def test_a_config_at_its_bounds_is_taken(right):
 def test_a_config_is_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         ModelConfig(11).n_embd = 3
+
+
+def test_the_defaults_are_document_as_model_and_leave_out_the_rest():
+    config = ModelConfig(65)
+    assert (config.n_embd, config.block_size, config.seed) == (32, 8, 1337)
+    assert (config.embedding_std, config.dropout, config.causal) == (1.0, 0.0, True)

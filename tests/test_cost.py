@@ -360,6 +360,21 @@ def test_an_interrupt_ends_the_measuring_process():
 
 
 @forks
+def test_what_the_measuring_process_sends_is_the_peak_or_the_error():
+    out = run(
+        """
+        from types import SimpleNamespace
+        from attention_lab.cost import _weigh
+        for fn in (lambda: bytearray(20 * 2**20), lambda: 1 / 0):
+            _weigh(fn, SimpleNamespace(send=lambda found: print(repr(found))))
+        """
+    )
+    weighed, error = out.splitlines()
+    assert abs(int(weighed) - 20 * MB) < NEAR
+    assert error == "ZeroDivisionError('division by zero')"
+
+
+@forks
 def test_without_proc_the_peak_still_comes(monkeypatch):
     def no_proc(field):
         raise FileNotFoundError("/proc/self/status")

@@ -96,6 +96,8 @@ def test_it_is_stored_as_refresh_stores_it(path: Path) -> None:
     assert (nb.nbformat, nb.nbformat_minor) >= (4, 5), f"{path.name}: no cell ids before 4.5"
     ids = [cell.get("id") for cell in nb.cells]
     assert len(set(ids)) == len(ids), f"{path.name}: a cell id is missing or occurs twice: {ids}"
+    odd = [cell.id for cell in nb.cells if "\r" in cell.source]
+    report(path, ((cell, "CR in its text. Run: make refresh") for cell in odd))
     canonical = chapter_files.dumps(chapter_files.normalised(nb)).encode()
     assert raw == canonical, f"{path.name}: saved by another program. Run: make refresh"
 

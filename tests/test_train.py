@@ -6,11 +6,15 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from attention_lab import checkpoint, train
+from attention_lab.corpus import CharTokenizer
+from attention_lab.model import CharModel
+from attention_lab.training import Run
 
 TEXT = "the cat sat on the mat, and the dog sat on the cat. " * 40
 MODEL = """
@@ -78,6 +82,87 @@ def test_done_is_done(config, tmp_path, capsys):
     assert all(torch.equal(before[k], v) for k, v in weights(tmp_path / "out").items())
 
 
+def noted(out):
+    history = json.loads((out / "history.json").read_text(encoding="utf-8"))
+    return [(steps, loss) for steps, loss, _ in history["validation"]]
+
+
+def test_the_last_step_is_stored_whatever_every_says(tmp_path):
+    (tmp_path / "cats.txt").write_text(TEXT, encoding="utf-8")
+    config, out = written(tmp_path, steps=12, every=5), tmp_path / "out"
+    train.main(["--config", str(config), "--out", str(out)])
+    assert [steps for steps, _ in noted(out)] == [5, 10, 12]
+    assert checkpoint.load(out / "checkpoint.safetensors").steps_done == 12
+
+
+@pytest.mark.parametrize("fails_at", ["step 6", "note 8"])
+def test_stopped_by_an_error_it_goes_on_to_the_same_result(config, tmp_path, monkeypatch, fails_at):
+    """In step 6, or with the note of step 8 written and its checkpoint not."""
+    kind, _, number = fails_at.partition(" ")
+
+    def step(run, ids):
+        if kind == "step" and len(run.losses) == int(number):
+            raise OSError("out of power")
+        return whole_step(run, ids)
+
+    def store(path, run, chars):
+        if kind == "note" and len(run.losses) == int(number):
+            raise OSError("out of power")
+        whole_store(path, run, chars)
+
+    whole_step, whole_store = train.Run.step, checkpoint.store
+    with monkeypatch.context() as patch:
+        patch.setattr(train.Run, "step", step)
+        patch.setattr(checkpoint, "store", store)
+        with pytest.raises(SystemExit, match="out of power"):
+            train.main(["--config", str(config), "--out", str(tmp_path / "stopped")])
+    assert checkpoint.load(tmp_path / "stopped" / "checkpoint.safetensors").steps_done == 4
+    for out in ("stopped", "whole"):
+        train.main(["--config", str(config), "--out", str(tmp_path / out)])
+    stopped, whole = weights(tmp_path / "stopped"), weights(tmp_path / "whole")
+    assert [name for name in whole if not torch.equal(stopped[name], whole[name])] == []
+    assert noted(tmp_path / "stopped") == noted(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_one_of_two_processes_takes_its_share_and_notes_the_mean(
+    config, tmp_path, monkeypatch, rank
+):
+    """The other process is played here: its loss is 3 times this one's."""
+    calls, shares = [], []
+
+    class Spy(train.Run):
+        def __init__(self, *arguments, share):
+            shares.append(share)
+            super().__init__(*arguments, share=share)
+
+    def both(loss):
+        loss *= 4
+
+    stand_in = SimpleNamespace(
+        init_process_group=calls.append,
+        all_reduce=both,
+        destroy_process_group=lambda: calls.append("end"),
+    )
+    monkeypatch.setattr(train, "Run", Spy)
+    monkeypatch.setattr(train, "dist", stand_in)
+    monkeypatch.setattr(train, "DistributedDataParallel", lambda model, ids: model)
+    monkeypatch.setenv("RANK", str(rank))
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    out = tmp_path / "out"
+    train.main(["--config", str(config), "--out", str(out), "--sample", "5"])
+    assert calls == ["gloo", "end"]
+    assert shares == [(rank, 2)]
+    assert out.exists() == (rank == 0), "the first process writes, and it alone"
+    if rank == 0:
+        text = TEXT[: int(0.9 * len(TEXT))]
+        ids = CharTokenizer(TEXT).encode(text)
+        found = checkpoint.load(out / "checkpoint.safetensors")
+        alone = Run(CharModel(found.config), found.recipe, share=(0, 2))
+        for noted_loss in found.tensors["losses"]:
+            assert noted_loss == 2 * alone.step(ids)
+
+
 @pytest.mark.slow
 def test_killed_it_goes_on_to_the_same_result(tmp_path):
     (tmp_path / "cats.txt").write_text(TEXT * 20, encoding="utf-8")
@@ -95,11 +180,7 @@ def test_killed_it_goes_on_to_the_same_result(tmp_path):
     killed, whole = weights(tmp_path / "killed"), weights(tmp_path / "whole")
     assert killed.keys() == whole.keys()
     assert [name for name in whole if not torch.equal(killed[name], whole[name])] == []
-    noted = [
-        [(steps, loss) for steps, loss, _ in json.loads(path.read_text("utf-8"))["validation"]]
-        for path in (tmp_path / "killed" / "history.json", tmp_path / "whole" / "history.json")
-    ]
-    assert noted[0] == noted[1]
+    assert noted(tmp_path / "killed") == noted(tmp_path / "whole")
 
 
 @pytest.mark.slow

@@ -122,6 +122,18 @@ def test_a_small_model_trains_on_one_thread_and_leaves_the_setting_alone():
         torch.set_num_threads(before)
 
 
+def test_a_large_model_keeps_its_threads():
+    before, seen = torch.get_num_threads(), []
+    torch.set_num_threads(2)
+    try:
+        model = BigramModel(317)  # 317² parameters are more than 100 000
+        model.register_forward_pre_hook(lambda *_: seen.append(torch.get_num_threads()))
+        evaluate(model, IDS[:20])
+        assert seen == [2, 2]
+    finally:
+        torch.set_num_threads(before)
+
+
 # --- recipes and runs ----------------------------------------------------------------------------
 
 
@@ -210,3 +222,26 @@ def test_dropout_repeats_with_the_seed_and_changes_from_step_to_step():
     first = run.step(IDS).item()
     run.chunks.set_state(state)  # the same chunks again
     assert run.step(IDS).item() != first
+
+
+def test_a_step_follows_the_gradient_of_its_own_chunks():
+    seen = []
+
+    def forward(x, y):
+        seen.append((x, y))
+        return model(x, y)
+
+    model = BigramModel(4).double()
+    run = Run(model, Recipe(steps=2, batch_size=4, lr=0.1), forward)
+    for _ in range(2):
+        before = model.token_embedding_table.weight.detach().clone().requires_grad_()
+        run.step(IDS)
+        x, y = seen[-1]
+        F.cross_entropy(before[x].flatten(0, 1), y.flatten()).backward()
+        torch.testing.assert_close(model.token_embedding_table.weight.grad, before.grad)
+
+
+def test_evaluate_is_without_dropout_and_the_same_in_float64():
+    model = CharModel(ModelConfig(4, n_embd=8, n_head=2, dropout=0.5))
+    assert evaluate(model.train(), IDS) == evaluate(model.eval(), IDS)
+    assert evaluate(model.double(), IDS) == pytest.approx(evaluate(model.float(), IDS), abs=1e-6)

@@ -39,8 +39,10 @@ def chapters(root: Path = ROOT) -> list[Path]:
 
 
 def read(path: Path) -> Any:
-    """The notebook as it is stored, with an id for each cell that has none."""
+    """The notebook as it is stored, with an id for each cell that has none and Unix line ends."""
     nb = nbformat.v4.reads(path.read_text(encoding="utf-8"))
+    for cell in nb.cells:
+        cell.source = cell.source.replace("\r\n", "\n")
     name_cells(nb.cells)
     return nb
 
