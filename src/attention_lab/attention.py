@@ -45,7 +45,7 @@ def attend(
     Raises TypeError for a dtype and ValueError for a shape that does not fit.
     Source: document A, sections "only one line" to "why divide"; Vaswani et al. 2017, equation 1.
     """
-    _check(q, k, v)
+    check_qkv(q, k, v)
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     scores = (q * scale) @ k.transpose(-2, -1)  # (..., T, S), scaled first: float16 ends at 65504
     if mask is not None:
@@ -65,7 +65,8 @@ def _softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     return weights.masked_fill(nothing, 0.0)
 
 
-def _check(q: Tensor, k: Tensor, v: Tensor) -> None:
+def check_qkv(q: Tensor, k: Tensor, v: Tensor) -> None:
+    """Raise unless q, k and v fit together: TypeError for a dtype, ValueError for a shape."""
     shapes = f"q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}"
     if min(q.dim(), k.dim(), v.dim()) < 2:
         raise ValueError(f"q, k and v need at least two axes, (..., T, hs), got {shapes}")
