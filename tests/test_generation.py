@@ -163,3 +163,17 @@ def test_what_has_no_weight_is_not_drawn_even_at_the_edge(monkeypatch, point, ex
         model.token_embedding_table.weight[0] = torch.tensor([-1e9, 1.0, 1.0])
     monkeypatch.setattr(torch, "rand", lambda *shape, **_: torch.full(shape, point).double())
     assert generate(model, torch.zeros(1, 1, dtype=torch.long), 1)[0, 1] == expected
+
+
+def test_nothing_new_is_the_prompt_and_top_1_the_likeliest(model):
+    prompt = torch.tensor([[3, 5]])
+    assert torch.equal(generate(model, prompt, 0), prompt)
+    greedy = generate(model, prompt, 5, temperature=0)
+    assert torch.equal(generate(model, prompt, 5, top_k=1), greedy)
+
+
+def test_huge_scores_do_not_overflow():
+    model = BigramModel(3)
+    with torch.no_grad():
+        model.token_embedding_table.weight[:] = torch.tensor([1e38, 3e38, -3e38])
+    assert generate(model, torch.zeros(1, 1, dtype=torch.long), 2)[0].tolist() == [0, 1, 1]

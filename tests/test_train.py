@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import count
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +14,7 @@ import torch
 
 from attention_lab import checkpoint, train
 from attention_lab.corpus import CharTokenizer
-from attention_lab.model import CharModel
+from attention_lab.model import CharModel, generate
 from attention_lab.training import Run
 
 TEXT = "the cat sat on the mat, and the dog sat on the cat. " * 40
@@ -54,8 +55,11 @@ def weights(out):
     return checkpoint.load(out / "checkpoint.safetensors").tensors
 
 
-def test_it_trains_notes_and_writes(config, tmp_path, capsys):
-    out = tmp_path / "deep" / "out"
+def test_it_trains_notes_and_writes(config, tmp_path, capsys, monkeypatch):
+    out, ticks = tmp_path / "deep" / "out", count(100, 0.25)
+    clock = SimpleNamespace(monotonic=lambda: next(ticks), strftime=time.strftime)
+    monkeypatch.setattr(train, "time", clock)  # read before and after the steps of each note
+    monkeypatch.setattr(sys, "argv", ["train.py", "--config", "a.toml"])
     train.main(["--config", str(config), "--out", str(out), "--sample", "30"])
     sample = capsys.readouterr().out
     assert len(sample) == 31  # and a line's end
@@ -63,9 +67,15 @@ def test_it_trains_notes_and_writes(config, tmp_path, capsys):
     assert [steps for steps, _, _ in history["validation"]] == [4, 8, 12]
     losses = [loss for _, loss, _ in history["validation"]]
     assert losses[-1] < losses[0]
+    assert losses == [round(loss, 4) for loss in losses]
+    assert [seconds for _, _, seconds in history["validation"]] == [0.2, 0.5, 0.8]
     assert history["training"]["seed"] == 1337
     assert history["sample"] + "\n" == sample
-    assert history["command"].startswith("python -m attention_lab.train")
+    assert history["command"] == "python -m attention_lab.train --config a.toml"
+    found, draw = checkpoint.load(out / "checkpoint.safetensors"), torch.Generator()
+    start = torch.zeros(1, 1, dtype=torch.long)
+    written = generate(found.model(), start, 30, generator=draw.manual_seed(1337))[0, 1:]
+    assert sample == CharTokenizer(TEXT).decode(written) + "\n"
     assert history["model"]["n_embd"] == 8
     assert history["parameters"] == sum(
         t.numel() for name, t in weights(out).items() if name.startswith("model.")
@@ -87,12 +97,36 @@ def noted(out):
     return [(steps, loss) for steps, loss, _ in history["validation"]]
 
 
-def test_the_last_step_is_stored_whatever_every_says(tmp_path):
+def test_the_last_step_is_stored_whatever_every_says(tmp_path, capsys):
     (tmp_path / "cats.txt").write_text(TEXT, encoding="utf-8")
     config, out = written(tmp_path, steps=12, every=5), tmp_path / "out"
     train.main(["--config", str(config), "--out", str(out)])
     assert [steps for steps, _ in noted(out)] == [5, 10, 12]
+    assert capsys.readouterr().out == "", "no sample was asked for"
     assert checkpoint.load(out / "checkpoint.safetensors").steps_done == 12
+
+
+def test_every_may_be_1_and_is_250_when_not_given(tmp_path):
+    (tmp_path / "cats.txt").write_text(TEXT, encoding="utf-8")
+    path = written(tmp_path, every=1)
+    assert train.read_config(path)[3] == 1
+    path.write_text(path.read_text(encoding="utf-8").replace("every = 1\n", ""), encoding="utf-8")
+    assert train.read_config(path)[3] == 250
+
+
+def test_a_config_and_a_folder_have_to_be_given(capsys):
+    with pytest.raises(SystemExit):
+        train.parse([])
+    assert "are required: --config, --out" in capsys.readouterr().err
+
+
+def test_without_its_notes_a_run_goes_on_all_the_same(tmp_path, config):
+    out = tmp_path / "out"
+    arguments = ["--config", str(config), "--out", str(out), "--sample", "5"]
+    train.main(arguments)
+    (out / "history.json").unlink()
+    train.main(arguments)
+    assert noted(out) == []
 
 
 @pytest.mark.parametrize("fails_at", ["step 6", "note 8"])
@@ -126,7 +160,7 @@ def test_stopped_by_an_error_it_goes_on_to_the_same_result(config, tmp_path, mon
 
 @pytest.mark.parametrize("rank", [0, 1])
 def test_one_of_two_processes_takes_its_share_and_notes_the_mean(
-    config, tmp_path, monkeypatch, rank
+    config, tmp_path, monkeypatch, capsys, rank
 ):
     """The other process is played here: its loss is 3 times this one's."""
     calls, shares = [], []
@@ -139,6 +173,10 @@ def test_one_of_two_processes_takes_its_share_and_notes_the_mean(
     def both(loss):
         loss *= 4
 
+    def spread(model, devices):
+        calls.append(devices)
+        return model
+
     stand_in = SimpleNamespace(
         init_process_group=calls.append,
         all_reduce=both,
@@ -146,12 +184,13 @@ def test_one_of_two_processes_takes_its_share_and_notes_the_mean(
     )
     monkeypatch.setattr(train, "Run", Spy)
     monkeypatch.setattr(train, "dist", stand_in)
-    monkeypatch.setattr(train, "DistributedDataParallel", lambda model, ids: model)
+    monkeypatch.setattr(train, "DistributedDataParallel", spread)
     monkeypatch.setenv("RANK", str(rank))
     monkeypatch.setenv("WORLD_SIZE", "2")
     out = tmp_path / "out"
     train.main(["--config", str(config), "--out", str(out), "--sample", "5"])
-    assert calls == ["gloo", "end"]
+    assert calls == ["gloo", None, "end"]
+    assert ("12/12" in capsys.readouterr().err) == (rank == 0), "one bar is enough"
     assert shares == [(rank, 2)]
     assert out.exists() == (rank == 0), "the first process writes, and it alone"
     if rank == 0:

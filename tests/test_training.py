@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+from dataclasses import FrozenInstanceError
 
 import pytest
 import torch
@@ -39,6 +40,15 @@ def test_the_seed_decides_and_no_global_random_number_is_used():
     ]
     assert torch.equal(torch.get_rng_state(), state)
     assert losses[0] == losses[1] != losses[2]
+    default = train(BigramModel(4), IDS, steps=5, batch_size=4, lr=0.1)
+    assert default == train(BigramModel(4), IDS, steps=5, batch_size=4, lr=0.1, seed=1337)
+    assert Recipe(steps=5, batch_size=4, lr=0.1).seed == 1337
+
+
+def test_a_recipe_and_a_history_are_frozen():
+    for kept, name in ((Recipe(1, 1, 0.1), "lr"), (History((1.0,)), "losses")):
+        with pytest.raises(FrozenInstanceError):
+            setattr(kept, name, None)
 
 
 def test_training_ends_in_training_mode_and_takes_a_doubled_model():
