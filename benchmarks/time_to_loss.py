@@ -29,16 +29,16 @@ def measure(
     """Validation loss at the end, seconds in all, steps and seconds until the goal."""
     run, seconds, reached = Run(CharModel(config), recipe), 0.0, ["not reached"] * 2
     loss = float("inf")
-    while len(run.losses) < recipe.steps:
+    while run.steps_done < recipe.steps:
         start = time.process_time()
-        for _ in range(min(EVERY, recipe.steps - len(run.losses))):
+        for _ in range(min(EVERY, recipe.steps - run.steps_done)):
             run.step(ids)
         seconds += time.process_time() - start
-        if 2 * len(run.losses) < recipe.steps:
+        if 2 * run.steps_done < recipe.steps:
             continue  # nothing comes there so soon
         loss = evaluate(run.model, held_out, batch_size=64)
         if loss <= GOAL and reached[0] == "not reached":
-            reached = [f"{len(run.losses)}", f"{seconds:.0f} s"]
+            reached = [f"{run.steps_done}", f"{seconds:.0f} s"]
     return [f"{recipe.steps}", f"{loss:.3f}", f"{seconds:.0f} s", *reached]
 
 
