@@ -19,7 +19,7 @@ from attention_lab.model import CharModel, ModelConfig
 from attention_lab.train import read_config
 from attention_lab.training import Recipe, Run, evaluate
 
-GOAL, EVERY = 1.88, 50
+GOAL, EVERY = 1.88, 100
 HERE = Path(__file__).parent
 
 
