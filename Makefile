@@ -92,7 +92,7 @@ pdf: $(BUILT)
 	@$(BIN)/python tools/pdf.py
 
 colab: $(VENV)/installed
-	$(BIN)/python -m pytest $(PAIRS) tests/colab
+	$(BIN)/python -m pytest -n 2 tests/colab
 
 # The runs that chapter 17 shows: minutes each.
 long-runs: $(VENV)/installed

@@ -129,7 +129,8 @@ WRONG = [
     ),
     ("check_layers_needed", lambda T, window: (T - 1) / (window - 1), "whole numbers"),
     ("check_layers_needed", lambda T, window: math.ceil(T / window), "holds the position itself"),
+    ("check_layers_needed", lambda T, window: math.ceil((T - 1) / window), "itself"),
     ("check_layers_needed", lambda T, window: (T - 1) // (window - 1), "round up"),
-    ("check_layers_needed", lambda T, window: T, "1 layers, not 4"),
+    ("check_layers_needed", lambda T, window: T, "it takes 8, not 9"),
     ("check_layers_needed", lambda T, window: None, "returns nothing yet"),
 ]

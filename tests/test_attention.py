@@ -323,6 +323,18 @@ def test_a_padding_mask_equals_each_sample_on_its_own():
         assert_close(out[b], attend(q[b], k[b, :n], v[b, :n])[0])
 
 
+@pytest.mark.parametrize("heads", [(), (3,)])
+def test_the_advice_for_a_padding_mask_is_right_with_and_without_heads(heads):
+    q, k, v = (randn(2, *heads, 4, 3, seed=seed) for seed in range(3))
+    padding = torch.tensor([[True, False, False, False], [True, True, True, False]])  # (B, S)
+    with pytest.raises(ValueError, match=r"goes in as mask\[") as refusal:
+        attend(q, k, v, padding)
+    advised = str(refusal.value).partition("goes in as ")[2]
+    out, _ = attend(q, k, v, eval(advised, {"mask": padding}))
+    for b, n in enumerate((1, 3)):
+        assert_close(out[b], attend(q[b], k[b, ..., :n, :], v[b, ..., :n, :])[0])
+
+
 @pytest.mark.parametrize("shape", [(5,), (3, 5), (3, 1), (1, 3, 5), (2, 1, 5), (2, 3, 5), ()])
 def test_every_mask_that_broadcasts_equals_its_expanded_form(shape):
     q, k, v = randn(2, 3, 4), randn(2, 5, 4, seed=1), randn(2, 5, 2, seed=2)

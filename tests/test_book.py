@@ -1,5 +1,6 @@
 """The built book: it builds without a warning, reads offline, and keeps its promises."""
 
+import importlib
 import json
 import re
 from collections.abc import Callable
@@ -183,6 +184,27 @@ def test_every_exercise_stands_in_the_list_once(pages: dict[str, BeautifulSoup])
     listed = [code.text for code in pages["book/exercises"].select("td code")]
     checks = [name for name in exercises.__all__ if name.startswith("check_")]
     assert sorted(listed) == sorted(checks)
+
+
+def test_the_preface_says_how_long_each_chapter_takes(
+    pages: dict[str, BeautifulSoup], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "book" / "_ext")
+    counted = importlib.import_module("reading_times")
+    cells = [
+        {"cell_type": "code", "id": "boot", "source": "left\nout"},
+        {"cell_type": "markdown", "source": ["read " * 300, "\n", "so " * 150]},
+        {"cell_type": "code", "id": "a", "source": "a\n\n" * 24},
+        {"cell_type": "markdown", "source": "<details><summary>left out</summary>"},
+    ]
+    assert counted.minutes(cells) == pytest.approx(3 + 24 * 5 / 60)
+    assert [counted.rounded(time) for time in (0.1, 17.4, 17.6, 42.6)] == [5, 15, 20, 45]
+    rows = pages["book/preface"].select("table.al-times tbody tr")
+    links = [row.find("a")["href"] for row in rows[:-1]]
+    assert links == [f"../{chapter}.html" for chapter in CHAPTERS]
+    times = [int(row.select("td")[1].text.removesuffix(" min")) for row in rows[:-1]]
+    assert all(10 <= time <= 60 and time % 5 == 0 for time in times), times
+    assert rows[-1].select("td")[1].text == f"{sum(times) / 60:.0f} hours"
 
 
 def test_every_live_figure_stands_in_the_list(pages: dict[str, BeautifulSoup]) -> None:

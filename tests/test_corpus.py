@@ -374,6 +374,12 @@ def test_an_unknown_character_is_named_with_what_is_allowed(tokenizer, string, c
     assert "\n" not in message
 
 
+@pytest.mark.parametrize("wrong", [b"hou", 7, ["hou"], None])
+def test_what_is_no_text_is_refused_by_its_type(tokenizer, wrong):
+    with pytest.raises(TypeError, match=f"a str, not {type(wrong).__name__}"):
+        tokenizer.encode(wrong)
+
+
 def test_the_empty_string_is_an_empty_tensor_and_back(tokenizer):
     ids = tokenizer.encode("")
     assert ids.shape == (0,)

@@ -6,8 +6,16 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 
-from attention_lab.teaching import attention_table, next_character_bars, number_table, visible
+from attention_lab.teaching import (
+    attention_table,
+    figures,
+    next_character_bars,
+    number_table,
+    visible,
+)
 
 
 def elements(figure):
@@ -161,3 +169,51 @@ def test_a_loss_curve_is_the_same_svg_each_time_with_text_as_text():
     assert "training step" in first
     assert "floor" in first
     assert "<dc:date" not in first
+
+
+def cells(numbers, colours="Greys"):
+    """Each cell's colour as a reader sees it, the last patch drawn on top; and the patches."""
+    axes = Figure().add_subplot()
+    figures.colour_grid(axes, numbers, colours)
+    rows, columns = numbers.shape
+    assert axes.get_xlim() == (0, columns)
+    assert axes.get_ylim() == (rows, 0)  # the first row on top
+    points = [[(x + 0.5, y + 0.5) for x in range(columns)] for y in range(rows)]
+    seen = [
+        [
+            [to_hex(p.get_facecolor()) for p in axes.patches if p.get_path().contains_point(at)][-1]
+            for at in row
+        ]
+        for row in points
+    ]
+    return seen, axes.patches
+
+
+def test_a_grid_colours_each_cell_by_its_number_in_nine_steps():
+    numbers = torch.tensor([[0, 8, 8, 4], [0, 0, 0, 5]])
+    seen, patches = cells(numbers)
+    assert seen[0] == ["#ffffff", "#000000", "#000000", "#959595"]
+    assert seen[1][:3] == ["#ffffff"] * 3
+    assert seen[1][3] == "#727272"
+    assert len(patches) == 4  # one a colour
+    assert [len(patch.get_path().vertices) // 5 for patch in patches] == [1, 1, 1, 1]
+
+
+def test_a_grid_takes_numbers_between_two_steps_and_leaves_them_as_they_are():
+    numbers = torch.tensor([[-1.0, -0.99, 0.99, 1.0, 0.3]], requires_grad=True)
+    seen, patches = cells(numbers)
+    assert seen[0][:4] == ["#ffffff", "#ffffff", "#000000", "#000000"]
+    assert len(patches) == 3
+    assert numbers.tolist()[0][0] == -1.0
+
+
+def test_a_grid_of_one_number_has_one_colour():
+    seen, patches = cells(torch.ones(2, 3))
+    assert {colour for row in seen for colour in row} == {"#ffffff"}
+    assert len(patches) == 1
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_grid_refuses_what_has_no_colour(bad):
+    with pytest.raises(ValueError, match="NaN or infinite"):
+        cells(torch.tensor([[0.0, bad]]))

@@ -185,3 +185,10 @@ def test_the_sources_of_facts_are_in_the_bibliography() -> None:
     keys = set(re.findall(r"^@\w+\{\s*([^,\s]+)\s*,", text, re.MULTILINE))
     needed = {source for claim in ledger().values() for source in claim.sources}
     assert not needed - keys, f"book/references.bib lacks {sorted(needed - keys)}"
+
+
+def test_each_entry_of_the_bibliography_is_closed() -> None:
+    text = (ROOT / "book" / "references.bib").read_text(encoding="utf-8")
+    entries = re.split(r"^(?=@)", text, flags=re.MULTILINE)
+    torn = [e.split("\n")[0] for e in entries if e.count("{") != e.count("}")]
+    assert not torn, f"book/references.bib: a brace is missing or too many in {torn}"

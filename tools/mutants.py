@@ -52,6 +52,7 @@ NOTHING = "test_a_query_that_sees_nothing_gets_0_and_finite_gradients"
 HEAD = "test_head_equals_torchs_attention_of_its_projections"
 SLICES = "test_multihead_is_single_heads_on_slices_joined_and_projected"
 DROPOUT = "test_dropout_acts_on_the_weights_and_on_the_projected_output"
+PLAN = "test_any_plan_equals_attention_under_its_mask"
 TABLE = "test_value_and_gradient_equal_the_way_by_the_table"
 ARROW = "test_an_arrow_leaves_who_is_asked_and_its_tip_is_at_who_asks"
 WIDTHS = "test_widths_are_the_weights_with_a_hair_as_the_least_and_none_for_zero"
@@ -226,14 +227,6 @@ NAMED: dict[str, list[tuple[str, str, str, str]]] = {
          "test_a_width_without_pairs_is_refused"),
     ],
     "long_context": [
-        ("earlier sums not shrunk", "lower = (top - shift).exp()", "lower = 1.0", TABLE),
-        ("only the total is shrunk", "mixed * lower + powers", "mixed + powers", TABLE),
-        ("no largest score taken off", "shift = higher.masked_fill(higher == float(\"-inf\"), 0.0)",
-         "shift = torch.zeros_like(higher)", "test_huge_scores_do_not_overflow"),
-        ("nothing in view gives NaN", "total.masked_fill(nothing, 1.0)", "total",
-         "test_a_query_before_the_first_key_gets_0_and_finite_gradients"),
-        ("way back forgets the row", ".sub_(mean)", "", TABLE),
-        ("gradient not scaled", ".mul_(weights).mul_(scale)", ".mul_(weights)", TABLE),
         ("a tile half in view taken whole", "keys.stop - 1 <= first", "keys.start <= first",
          TABLE),
         ("window one too wide", "key > own - window", "key >= own - window", TABLE),
@@ -248,8 +241,18 @@ NAMED: dict[str, list[tuple[str, str, str, str]]] = {
         ("linear: no division", "return sums[..., :-1] / total.masked_fill(total == 0, 1.0)",
          "return sums[..., :-1]", TABLE),
         ("linear: the own block in full", "own = own.masked_fill(~mask, 0.0)", "pass", TABLE),
+    ],
+    "streaming": [
+        ("earlier sums not shrunk", "lower = (top - shift).exp()", "lower = 1.0", PLAN),
+        ("only the total is shrunk", "mixed * lower + powers", "mixed + powers", PLAN),
+        ("no largest score taken off", "shift = higher.masked_fill(higher == float(\"-inf\"), 0.0)",
+         "shift = torch.zeros_like(higher)", "test_huge_scores_do_not_overflow"),
+        ("nothing in view gives NaN", "total.masked_fill(nothing, 1.0)", "total",
+         PLAN),
+        ("way back forgets the row", ".sub_(mean)", "", PLAN),
+        ("gradient not scaled", ".mul_(weights).mul_(scale)", ".mul_(weights)", PLAN),
         ("halves summed in half precision", "torch.promote_types(x.dtype, torch.float32)",
-         "x.dtype", "test_long_sums_in_half_precision_are_taken_in_float32"),
+         "x.dtype", "test_halves_are_added_up_in_float32"),
     ],
     "teaching/graphs": [
         ("arrows turned round", "_arc(s, t, T, w)", "_arc(t, s, T, w)", ARROW),

@@ -35,7 +35,8 @@ def attend(
     q: (..., T, hs), k: (..., S, hs), v: (..., S, hv), one floating dtype, float16 to float64.
     mask: boolean, True = may look, as in torch's `scaled_dot_product_attention`. It must
     broadcast to the scores' shape (..., T, S): (T, S), (B, T, S), (B, 1, S), (B, 1, T, S) and
-    (S,) do where those axes exist. A padding mask (B, S) goes in as mask[:, None, :].
+    (S,) do where those axes exist. A padding mask (B, S) goes in with an axis for each that the
+    scores have between B and S: mask[:, None, :], and mask[:, None, None, :] with heads.
     scale: what the scores are multiplied by; hs ** -0.5 unless given.
 
     Returns (out, weights): (..., T, hv) and (..., T, S). Each row of weights sums to 1 and is
@@ -45,7 +46,7 @@ def attend(
     Raises TypeError for a dtype and ValueError for a shape that does not fit.
     Source: document A, sections "only one line" to "why divide"; Vaswani et al. 2017, equation 1.
     """
-    _check(q, k, v)
+    check_qkv(q, k, v)
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     scores = (q * scale) @ k.transpose(-2, -1)  # (..., T, S), scaled first: float16 ends at 65504
     if mask is not None:
@@ -65,7 +66,8 @@ def _softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     return weights.masked_fill(nothing, 0.0)
 
 
-def _check(q: Tensor, k: Tensor, v: Tensor) -> None:
+def check_qkv(q: Tensor, k: Tensor, v: Tensor) -> None:
+    """Raise unless q, k and v fit together: TypeError for a dtype, ValueError for a shape."""
     shapes = f"q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}"
     if min(q.dim(), k.dim(), v.dim()) < 2:
         raise ValueError(f"q, k and v need at least two axes, (..., T, hs), got {shapes}")
@@ -86,7 +88,8 @@ def _check_mask(mask: Tensor, shape: torch.Size) -> None:
         raise TypeError(f"mask must be torch.bool, True = may look, got {mask.dtype}")
     pairs = zip(reversed(mask.shape), reversed(shape), strict=False)
     if mask.dim() > len(shape) or any(m not in (1, n) for m, n in pairs):
+        between = "None, " * max(1, len(shape) - 2)
         raise ValueError(
             f"mask must broadcast to the scores' shape (..., T, S) = {tuple(shape)}, got "
-            f"{tuple(mask.shape)}; a padding mask (B, S) goes in as mask[:, None, :]"
+            f"{tuple(mask.shape)}; a padding mask (B, S) goes in as mask[:, {between}:]"
         )

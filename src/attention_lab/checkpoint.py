@@ -73,7 +73,7 @@ class Checkpoint:
                 index, _, key = rest.partition(".")
                 state["state"].setdefault(int(index), {})[key] = tensor
         run.optimizer.load_state_dict(state)
-        run.losses = list(self.tensors["losses"])
+        run.losses = self.tensors["losses"]
         run.chunks.set_state(self.tensors["random.chunks"])
 
     def _load_weights(self, model: torch.nn.Module) -> None:
@@ -92,7 +92,7 @@ def store(path: Path, run: Run, chars: str) -> None:
     tensors = {f"model.{k}": v for k, v in run.model.state_dict().items()}
     for index, state in run.optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{key}": value for key, value in state.items()}
-    tensors["losses"] = torch.stack([loss.cpu() for loss in run.losses])
+    tensors["losses"] = run.losses
     tensors["random.chunks"] = run.chunks.get_state()
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     text = {

@@ -138,7 +138,12 @@ class CharTokenizer:
         return len(self.chars)
 
     def encode(self, text: str) -> Tensor:
-        """The ids of `text`, a LongTensor (T,). Raises ValueError for an unknown character."""
+        """The ids of `text`, a LongTensor (T,).
+
+        Raises ValueError for an unknown character, TypeError for what is no text.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"encode takes a text, a str, not {type(text).__name__}")
         for index, char in enumerate(text):
             if char not in self._id:
                 raise ValueError(

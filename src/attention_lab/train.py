@@ -113,7 +113,7 @@ def work(options: argparse.Namespace, rank: int, n: int) -> None:
         checkpoint.load(path).restore(run, chars)
     log = Log(options.out / "history.json", run)
     model.train()
-    first = len(run.losses)
+    first = run.steps_done
     bar = trange(first, recipe.steps, initial=first, total=recipe.steps, disable=rank > 0)
     for step in bar:
         loss = run.step(train_ids)
@@ -157,9 +157,9 @@ class Log:
         self.validation: list[
             tuple[int, float, float]
         ] = []  # steps done, loss, seconds of training
-        if run.losses and path.exists():
+        if run.steps_done and path.exists():
             found = json.loads(path.read_text(encoding="utf-8"))["validation"]
-            self.validation = [(s, loss, t) for s, loss, t in found if s <= len(run.losses)]
+            self.validation = [(s, loss, t) for s, loss, t in found if s <= run.steps_done]
         self.seconds = self.validation[-1][2] if self.validation else 0.0
         self.sample = ""
         self.start = time.monotonic()
@@ -168,7 +168,7 @@ class Log:
         """The validation loss on ids (N,) after the steps done, noted and written down with all."""
         self.seconds += time.monotonic() - self.start
         loss = evaluate(self.run.model, ids, batch_size=64)
-        self.validation.append((len(self.run.losses), round(loss, 4), round(self.seconds, 1)))
+        self.validation.append((self.run.steps_done, round(loss, 4), round(self.seconds, 1)))
         self.write()
         self.start = time.monotonic()
         return loss

@@ -90,7 +90,9 @@ class Run:
     ) -> None:
         self.model, self.recipe, self.share = model, recipe, share
         self.forward = model if forward is None else forward
-        self.losses: list[Tensor] = []
+        self.steps_done = 0
+        # One block for all: a tensor of its own for each step would pin the memory around it.
+        self._losses = next(model.parameters()).new_zeros(recipe.steps)  # (steps,)
         self.chunks = torch.Generator().manual_seed(recipe.seed)
         self.optimizer = torch.optim.AdamW(
             model.parameters(),
@@ -100,12 +102,27 @@ class Run:
             fused=True,
         )
 
+    @property
+    def losses(self) -> Tensor:
+        """The loss of each step done so far, (steps done,), in nats."""
+        return self._losses[: self.steps_done]
+
+    @losses.setter
+    def losses(self, losses: Tensor) -> None:
+        self.steps_done = len(losses)
+        self._losses[: self.steps_done] = losses
+
     def step(self, ids: Tensor) -> Tensor:
-        """One step on random chunks of ids (N,); returns its loss before it, in nats."""
-        recipe, (first, n) = self.recipe, self.share
+        """One step on random chunks of ids (N,); returns its loss before it, in nats.
+
+        Raises ValueError when the recipe's steps are done.
+        """
+        recipe, (first, n), done = self.recipe, self.share, self.steps_done
+        if done == recipe.steps:
+            raise ValueError(f"all {done} steps of the recipe are done")
         for group in self.optimizer.param_groups:
-            group["lr"] = recipe.lr_at(len(self.losses))
-        torch.manual_seed(recipe.seed + 1000 * len(self.losses) + first)  # of dropout
+            group["lr"] = recipe.lr_at(done)
+        torch.manual_seed(recipe.seed + 1000 * done + first)  # of dropout
         x, y = sample_batch(ids, recipe.batch_size, self.model.block_size, self.chunks)  # (B, T)
         device = next(self.model.parameters()).device
         x, y = (z[first::n].to(device, non_blocking=True) for z in (x, y))  # (B / n, T)
@@ -115,8 +132,9 @@ class Run:
         if recipe.clip < float("inf"):
             nn.utils.clip_grad_norm_(self.model.parameters(), recipe.clip)
         self.optimizer.step()
-        self.losses.append(loss.detach())
-        return self.losses[-1]
+        self._losses[done] = loss.detach()
+        self.steps_done = done + 1
+        return self._losses[done]
 
 
 def train(
@@ -146,7 +164,7 @@ def train(
             loss = run.step(ids)
             if step % 100 == 0:
                 bar.set_postfix(loss=f"{loss.item():.3f}")
-    return History(tuple(torch.stack(run.losses).tolist()))
+    return History(tuple(run.losses.tolist()))
 
 
 @torch.no_grad()

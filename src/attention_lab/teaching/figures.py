@@ -1,6 +1,10 @@
 """Curves with matplotlib, drawn as SVG that comes out the same each time; and the tables."""
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from torch import Tensor
 
 from attention_lab.teaching.tables import (
     attention_table,
@@ -12,6 +16,7 @@ from attention_lab.teaching.tables import (
 __all__ = [
     "COLOURS",
     "attention_table",
+    "colour_grid",
     "loss_curve",
     "next_character_bars",
     "number_table",
@@ -21,6 +26,7 @@ __all__ = [
 
 INK, GRID = "#24292f", "#d0d7de"  # the book's pages replace these by their theme's own colours
 COLOURS = ("#3b82f6", "#d97706", "#16a34a", "#a855f7")  # readable on white and on black
+STEPS = 9  # the colours of a grid
 
 
 def svg() -> None:
@@ -71,3 +77,42 @@ def loss_curve(
     axes.set(xlabel="training step", ylabel="loss (nats a character)")
     axes.legend()
     pyplot.show()
+
+
+def colour_grid(axes: Any, numbers: Tensor, colours: str = "Blues") -> None:
+    """Draw numbers (R, N) as a grid of cells on ``axes``, the first row on top.
+
+    colours: a matplotlib colour map, from the smallest number to the largest in nine steps.
+    The commonest colour is the ground. The cells of each other colour are one path, in which
+    neighbours of a row are one rectangle. So an SVG stays small: matplotlib's own grids write a
+    styled path for each cell. Raises ``ValueError`` for NaN or infinity.
+    """
+    from matplotlib import colormaps
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    if not numbers.isfinite().all():
+        raise ValueError("a number is NaN or infinite: a grid has no colour for it")
+    above = numbers.detach().double() - numbers.min()  # (R, N)
+    steps = (above / above.max().clamp(min=1e-12) * (STEPS - 1)).round().int()  # (R, N)
+    ground = int(steps.flatten().mode().values)
+    rows, columns = steps.shape
+    paths = {ground: [_rectangle(0, 0, columns, rows)]}
+    for y, row in enumerate(steps.tolist()):
+        for step, run in groupby(range(columns), key=row.__getitem__):
+            x, *more = run
+            if step != ground:
+                paths.setdefault(step, []).append(_rectangle(x, y, 1 + len(more), 1))
+    for step, parts in paths.items():
+        colour = colormaps[colours](step / (STEPS - 1))
+        cells = Path.make_compound_path(*parts)
+        axes.add_patch(PathPatch(cells, color=colour, lw=0, antialiased=False, clip_on=False))
+    axes.set(xlim=(0, columns), ylim=(rows, 0))
+    axes.grid(visible=False)
+
+
+def _rectangle(x: int, y: int, width: int, height: int) -> Any:
+    from matplotlib.path import Path
+
+    right, below = x + width, y + height
+    return Path([(x, y), (right, y), (right, below), (x, below), (x, y)], closed=True)

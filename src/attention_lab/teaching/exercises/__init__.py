@@ -36,6 +36,11 @@ from attention_lab.teaching.exercises.long_context import (
 )
 from attention_lab.teaching.exercises.masks import check_make_gaps, check_picture_mask
 from attention_lab.teaching.exercises.memory import check_in_view, check_longest_text
+from attention_lab.teaching.exercises.modern import (
+    check_read_on,
+    check_rms_norm,
+    check_rotary_halves,
+)
 from attention_lab.teaching.exercises.scale import (
     check_cosine_scale,
     check_join,
@@ -76,7 +81,10 @@ __all__ = [
     "check_patches",
     "check_picture_mask",
     "check_reach",
+    "check_read_on",
+    "check_rms_norm",
     "check_rollout",
+    "check_rotary_halves",
     "check_same_average",
     "check_scale_for",
     "check_scores",

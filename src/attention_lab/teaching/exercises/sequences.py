@@ -38,11 +38,11 @@ def check_through(answer: Callable[[Sequence[float], bool], float]) -> None:
         found = number(call(answer, list(slopes), residual))
         case = f"{'with' if residual else 'without'} residuals"
         for wrong, why in (
-            (plain, "these are the layers without their bypasses"),
-            (around, "these are the layers with bypasses"),
+            (plain, "the way around is missing: each factor is 1 + slope"),
+            (around, "the 1 is the way around: there is none here"),
             (sum(slopes), "slopes of layers in a row multiply"),
             (1 + sum(slopes), "slopes of layers in a row multiply, 1 + slope each"),
-            (1 + plain, "one bypass around the whole stack: each layer has its own"),
+            (1 + plain, "one way around the whole stack: each layer has its own"),
         ):
             must(math.isclose(right, wrong) or not math.isclose(found, wrong), f"{case}: {why}")
         close = math.isclose(found, right, rel_tol=1e-5)
