@@ -23,11 +23,11 @@ def copy_sources(target: Path) -> Path:
     shutil.copytree(ROOT / results, target / results)
     for name in ("_config.yml", "_toc.yml"):
         shutil.copy(ROOT / name, target)
-    (target / "scratch.md").write_text("# Scratch\n\n#### A jump\n", encoding="utf-8")
+    (target / "zzstray.md").write_text("# Zzstray\n\n#### A jump\n", encoding="utf-8")
     cell = {"cell_type": "code", "source": "1/0", "outputs": [], "execution_count": None}
     notebook = {"cells": [cell | {"metadata": {}}], "metadata": {}, "nbformat": 4}
     text = json.dumps(notebook | {"nbformat_minor": 4})
-    (target / "scratch.ipynb").write_text(text, encoding="utf-8")
+    (target / "zzstray.ipynb").write_text(text, encoding="utf-8")
     return target
 
 
