@@ -17,7 +17,7 @@ NBVAL := --nbval --nbval-current-env --nbval-sanitize-with=tests/nbval_sanitize.
 NO_UNIT := accessibility book guards ledger notebooks prose text tools
 UNIT := $(filter-out $(NO_UNIT:%=tests/test_%.py),$(wildcard tests/test_*.py))
 
-.PHONY: help book test refresh lint format serve repository pdf colab measure long-runs coverage mutants clean
+.PHONY: help book test refresh lint format serve repository pdf colab replay measure long-runs coverage mutants clean
 .DEFAULT_GOAL := help
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo "make repository URL=https://github.com/OWNER/NAME   set the one repository address"
 	@echo "make pdf         the whole book as one PDF"
 	@echo "make colab       run each notebook as Colab would"
+	@echo "make replay      run each cell of each notebook twice in a row"
 	@echo "make measure     speed, run times and page weights, for the book's pages"
 	@echo "make long-runs   the long trainings that chapter 17 shows"
 	@echo "make coverage    lines and branches of the package that the unit tests reach"
@@ -93,6 +94,9 @@ pdf: $(BUILT)
 
 colab: $(VENV)/installed
 	$(BIN)/python -m pytest -n 2 tests/colab
+
+replay: $(VENV)/installed
+	$(BIN)/python -m pytest $(PAIRS) tests/replay
 
 # The runs that chapter 17 shows: minutes each.
 long-runs: $(VENV)/installed

@@ -1,8 +1,10 @@
 """The notebooks' tools: same bytes, same ids, one address."""
 
+import configparser
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +86,70 @@ def test_setting_the_address_changes_each_place_once_and_makes_nothing_stale(pro
 def test_what_is_no_address_is_refused(url: str, project: Path) -> None:
     with pytest.raises(ValueError, match="not an address like https://github"):
         repository.set_address(url, project)
+
+
+def test_without_the_package_the_first_cell_says_what_to_do_or_in_colab_does_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    boot, asked = repository.boot_source(), []
+    assert boot.count("%pip install -q --no-deps {source}") == boot.count("%") == 1
+    plain = boot.replace("%pip install -q --no-deps {source}", "asked.append(source)")
+    address = "git+{}@{}".format(*repository.address())
+
+    exec(plain, {"asked": asked})
+    assert (asked, capsys.readouterr().out) == ([], "")  # it is there: nothing to do
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.delenv("COLAB_RELEASE_TAG", raising=False)
+    with pytest.raises(ModuleNotFoundError, match=re.escape(f"pip install {address}")):
+        exec(plain, {"asked": asked})
+    monkeypatch.setenv("COLAB_RELEASE_TAG", "release")
+    exec(plain, {"asked": asked})
+    assert asked == [address]
+    assert capsys.readouterr().out == f"Installing attention_lab from {address}\n"
+
+
+def test_every_requirement_has_one_release_and_the_book_is_jupyter_book_1() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("requirements*.txt"))]
+    lines = [line for line in "\n".join(texts).splitlines() if re.match(r"[^#\s]", line)]
+    loose = [line for line in lines if not re.match(r"[\w.-]+==[\w.]+(?= |$)", line)]
+    assert not loose, f"a requirement without its release: {loose}"
+    assert sum(line.startswith("jupyter-book==1.") for line in lines) == 1
+    for name in ("README.md", "CONTRIBUTING.md", "Makefile"):
+        bare = re.findall(r"pip install[^\n]*jupyter-book.*", (ROOT / name).read_text("utf-8"))
+        assert not bare, f"{name} installs whatever release there is: {bare}"
+
+
+def test_the_package_changes_nothing_that_a_reader_has_installed() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    capped = [n for n in project["dependencies"] if not re.fullmatch(r"[\w-]+(>=[\d.]+)?", n)]
+    assert not capped, f"an upper bound makes pip change what Colab has: {capped}"
+    assert project["requires-python"] == ">=3.11"
+
+
+@pytest.mark.parametrize(
+    ("line", "blanked"),
+    [
+        ("✓ a.b · here ≈ 2.486 · ledger 2.49 ± 0.02", True),
+        ("✓ a.b · here ≈ [2.4, -1e-05] · document A [2.4, 0.0] ± 0.1", True),
+        ("✓ a.b · here 65 · document A 65", False),
+        ("validation loss 2.486", False),
+        ("validation loss ≈ 2.486", False),
+        ("here ≈ 2.486 · ledger 2.49", False),
+        ("65 characters, loss 2.49 after 3000 steps", False),
+    ],
+)
+def test_only_the_value_of_an_approximate_check_escapes_comparison(
+    line: str, blanked: bool
+) -> None:
+    config = configparser.ConfigParser(interpolation=None)
+    config.read(ROOT / "tests" / "nbval_sanitize.cfg", encoding="utf-8")
+    assert config.sections() == ["about"]
+    rule = config["about"]
+    changed = re.sub(rule["regex"], rule["replace"], line)
+    assert (changed != line) == blanked
+    if blanked:
+        before, _, after = line.partition("≈ ")
+        assert changed == f"{before}≈ ..." + after[after.index(" · ") :]
 
 
 def test_converting_twice_gives_the_same_bytes_and_keeps_what_authors_wrote(tmp_path: Path) -> None:
