@@ -1,4 +1,4 @@
-"""How long each chapter takes, run alone in a fresh kernel: the whole, and its slowest cell.
+"""How long each chapter takes, run alone from the start of a fresh kernel to its last cell.
 
 python benchmarks/run_times.py [NOTEBOOK ...]
 """
@@ -15,35 +15,24 @@ from nbclient import NotebookClient
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 
 
-def seconds(path: Path) -> tuple[float, float]:
-    """(all, slowest cell): of all, the kernel's start is a part."""
+def seconds(path: Path) -> float:
     nb = nbformat.read(path, as_version=4)
-    begun: list[float] = []
-    ended: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
-        client = NotebookClient(
-            nb,
-            timeout=600,
-            resources={"metadata": {"path": folder}},
-            on_cell_execute=lambda **_: begun.append(time.perf_counter()),
-            on_cell_complete=lambda **_: ended.append(time.perf_counter()),
-        )
         start = time.perf_counter()
-        client.execute()
-    whole = time.perf_counter() - start
-    return whole, max(e - b for b, e in zip(begun, ended, strict=False))
+        NotebookClient(nb, timeout=600, resources={"metadata": {"path": folder}}).execute()
+        return time.perf_counter() - start
 
 
 def main() -> None:
     paths = [Path(name) for name in sys.argv[1:]] or sorted(NOTEBOOKS.glob("*.ipynb"))
     rows, total = [], 0.0
     for path in paths:
-        whole, slowest = seconds(path)
+        whole = seconds(path)
         title = nbformat.read(path, as_version=4).cells[1].source.splitlines()[0].lstrip("# ")
-        rows.append([f"{int(path.stem[:2])}. {title}", f"{whole:.0f} s", f"{slowest:.0f} s"])
+        rows.append([f"{int(path.stem[:2])}. {title}", f"{whole:.0f} s"])
         total += whole
-    rows.append(["All chapters, one after the other", f"{total / 60:.1f} min", ""])
-    store("run-times", ["Chapter", "Run time", "Slowest cell"], rows)
+    rows.append(["All chapters, one after the other", f"{total / 60:.1f} min"])
+    store("run-times", ["Chapter", "Run time"], rows)
 
 
 if __name__ == "__main__":
