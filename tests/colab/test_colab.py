@@ -108,5 +108,5 @@ def test_a_notebook_runs_alone_as_in_colab(
 
 def lines(cell: object) -> list[str]:
     """The checks' names that a cell printed."""
-    text = "".join(o.get("text", "") for o in cell.outputs if o.output_type == "stream")  # type: ignore[attr-defined]
+    text = "".join(o.get("text", "") for o in cell.outputs if o.get("name") == "stdout")  # type: ignore[attr-defined]
     return [line.split(" · ")[0] for line in text.splitlines() if line.startswith("✓")]
