@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from attention_lab.model import BigramModel, CharModel, ModelConfig
+from attention_lab.model import BigramModel, CharModel, ModelConfig, generate
 
 MODELS = {
     "bigram": lambda: BigramModel(11),
@@ -101,9 +101,11 @@ def test_targets_of_another_shape_are_refused(model):
         model(torch.zeros(2, 5, dtype=torch.long), torch.zeros(5, 2, dtype=torch.long))
 
 
-@pytest.mark.parametrize("name", ["bigram", "positions"])
+@pytest.mark.parametrize("name", MODELS)
 def test_no_sequence_at_all_has_no_scores(name):
-    assert MODELS[name]()(torch.zeros(0, 3, dtype=torch.long))[0].shape == (0, 3, 11)
+    nothing = torch.zeros(0, 3, dtype=torch.long)
+    assert MODELS[name]()(nothing)[0].shape == (0, 3, 11)
+    assert generate(MODELS[name](), nothing, 9).shape == (0, 12)
 
 
 @pytest.mark.parametrize("wrong", [-1, 11])

@@ -117,7 +117,7 @@ class MultiHead(nn.Module):
             start = cache.length if cache is not None else 0
             q, k = (rotary(z, start + torch.arange(z.shape[-2], device=z.device)) for z in (q, k))
         if cache is not None:
-            k, v = cache.extend(k, v)  # (B, n_kv_head, S, hs), S now with all that was read before
+            k, v = cache.extend(k, v)  # from here on S counts all that was read so far
         group = self.n_head // k.shape[-3]
         if group > 1:  # each head of keys and values serves a group of queries
             k, v = (z.repeat_interleave(group, dim=-3) for z in (k, v))  # (B, nh, S, hs)
@@ -125,7 +125,8 @@ class MultiHead(nn.Module):
 
     def _heads(self, x: Tensor) -> Tensor:
         """(B, T, n * hs) -> (B, n, T, hs): each head gets its own slice of the channels."""
-        return x.reshape(*x.shape[:-1], -1, self.head_size).transpose(-3, -2)
+        n = x.shape[-1] // self.head_size
+        return x.reshape(*x.shape[:-1], n, self.head_size).transpose(-3, -2)
 
     def _merge(self, out: Tensor) -> Tensor:
         """(B, nh, T, hs) -> (B, T, C): the heads joined again, and projected."""
@@ -138,7 +139,7 @@ class KeyValueCache:
     """The keys and values of one layer for all positions read so far (chapter 19)."""
 
     def __init__(self) -> None:
-        self._pair: tuple[Tensor, Tensor] | None = None  # (B, n_kv_head, S, hs) twice
+        self._pair: tuple[Tensor, Tensor] | None = None  # two of (B, n_kv_head, S, hs)
 
     @property
     def length(self) -> int:

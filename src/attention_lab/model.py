@@ -98,7 +98,7 @@ class CharModel(nn.Module):
             )
         x: Tensor = self.token_embedding_table(idx)  # (B, T, C)
         if self.position_embedding_table is not None:
-            x = x + self.position_embedding_table(positions)  # (T, C)
+            x = x + self.position_embedding_table(positions)  # (B, T, C)
         return x
 
     def weights(self, idx: Tensor) -> list[Tensor]:
