@@ -4,6 +4,7 @@ from collections.abc import Callable
 from inspect import isfunction, signature
 from typing import Any
 
+import torch
 from torch import Tensor
 
 
@@ -46,6 +47,23 @@ def must(condition: bool, otherwise: str) -> None:
     """Raise ``AnswerError`` with the likely mistake, unless the condition is met."""
     if not condition:
         raise AnswerError(otherwise)
+
+
+def randn(*shapes: tuple[int, ...]) -> list[Tensor]:
+    """Random tensors of these shapes, the same each time, of the default dtype."""
+    generator = torch.Generator().manual_seed(0)
+    draws = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
+    return [draw.to(torch.get_default_dtype()) for draw in draws]
+
+
+def close(found: Tensor, wrong: Tensor) -> bool:
+    """Whether two tensors of one shape are the same but for rounding."""
+    return torch.allclose(found.to(wrong), wrong, atol=1e-4)
+
+
+def show(row: Tensor) -> str:
+    """A row of numbers as a message names them."""
+    return "[" + ", ".join(f"{number:.2f}" for number in row.tolist()) + "]"
 
 
 def praise() -> None:

@@ -9,13 +9,22 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attention_lab.attention import attend, causal_mask
-from attention_lab.teaching.exercises._answers import AnswerError, call, must, praise, tensor
+from attention_lab.teaching.exercises._answers import (
+    AnswerError,
+    call,
+    close,
+    must,
+    praise,
+    randn,
+    show,
+    tensor,
+)
 
 
 def check_with_positions(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
     """Chapter 06: ``with_positions(tokens (B, T, C), table (block_size, C)) -> (B, T, C)``."""
     for B, T, block_size in ((3, 3, 5), (2, 4, 4)):
-        tokens, table = _randn((B, T, 2), (block_size, 2))
+        tokens, table = randn((B, T, 2), (block_size, 2))
         before = tokens.clone()
         try:
             found = tensor(call(answer, tokens, table), (B, T, 2))
@@ -24,13 +33,13 @@ def check_with_positions(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
         must(torch.equal(tokens, before), "tokens itself was changed: += writes into the input")
         late, by_sequence = tokens + table[-T:], tokens + table[:B, None]
         right = tokens + table[:T]  # (B, T, C)
-        must(_close(found, right) or not _close(found, late), "a text begins at place 0")
+        must(close(found, right) or not close(found, late), "a text begins at place 0")
         must(
-            _close(found, right) or not _close(found, by_sequence),
+            close(found, right) or not close(found, by_sequence),
             "each sequence got one place: places go with T, and all sequences get the same ones",
         )
-        must(not _close(found, tokens), "nothing was added")
-        must(_close(found, right), f"expected tokens + table[:{T}]")
+        must(not close(found, tokens), "nothing was added")
+        must(close(found, right), f"expected tokens + table[:{T}]")
     praise()
 
 
@@ -40,18 +49,18 @@ def check_step_matrix(answer: Callable[[int, int], Tensor]) -> None:
         M = tensor(call(answer, k, C), (C, C)).double()
         case = f"for k = {k} and C = {C}"
         here, there, back = (_waves(torch.arange(5, 10) + n, C) for n in (0, k, -k))  # (5, C)
-        must(not _close(here @ M, here), f"{case} this matrix leads nowhere: position t stays t")
-        must(not _close(here @ M, back), f"{case} it leads back: rows multiply from the left")
+        must(not close(here @ M, here), f"{case} this matrix leads nowhere: position t stays t")
+        must(not close(here @ M, back), f"{case} it leads back: rows multiply from the left")
         fast = torch.kron(torch.eye(C // 2).double(), _turn(k))  # (C, C)
-        right = _close(here @ M, there)
-        must(right or not _close(M, fast), f"{case} all hands turn alike: each has its own speed")
-        must(right, f"{case} position 5 @ M should be {_show(there[0])}, is {_show(here[0] @ M)}")
+        right = close(here @ M, there)
+        must(right or not close(M, fast), f"{case} all hands turn alike: each has its own speed")
+        must(right, f"{case} position 5 @ M should be {show(there[0])}, is {show(here[0] @ M)}")
     praise()
 
 
 def check_scores(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
     """Chapter 07: ``scores(x (B, T, C), w_query, w_key (C, hs)) -> (B, T, T)``, raw."""
-    x, w_query, w_key = _randn((2, 3, 4), (4, 2), (4, 2))
+    x, w_query, w_key = randn((2, 3, 4), (4, 2), (4, 2))
     found = tensor(call(answer, x, w_query, w_key), (2, 3, 3))
     q, k = x @ w_query, x @ w_key  # (B, T, hs) twice
     right = q @ k.transpose(-2, -1)  # (B, T, T)
@@ -66,8 +75,8 @@ def check_scores(answer: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
         (F.softmax(right, dim=-1), "these are weights: stop before the softmax"),
         (F.softmax(masked, dim=-1), "these are weights: stop before mask and softmax"),
     ):
-        must(not _close(found, wrong), why)
-    must(_close(found, right), "score [t][s] should be the dot product of q[t] and k[s]")
+        must(not close(found, wrong), why)
+    must(close(found, right), "score [t][s] should be the dot product of q[t] and k[s]")
     praise()
 
 
@@ -76,37 +85,37 @@ def check_compatibility(answer: Callable[[nn.Linear, nn.Linear], Tensor]) -> Non
     for C, hs in ((4, 4), (5, 3)):
         query, key = (nn.Linear(C, hs, bias=False) for _ in range(2))
         with torch.no_grad():
-            for layer, weight in zip((query, key), _randn((hs, C), (hs, C)), strict=True):
+            for layer, weight in zip((query, key), randn((hs, C), (hs, C)), strict=True):
                 layer.weight.copy_(weight)
         found = tensor(call(answer, query, key))
         crossed = query.weight @ key.weight.T  # (hs, hs)
         must(
-            found.shape != crossed.shape or not _close(found, crossed),
+            found.shape != crossed.shape or not close(found, crossed),
             "this is (hs, hs): nn.Linear keeps its matrix as (hs, C), the other way round",
         )
         found = tensor(found, (C, C))
         right = query.weight.T @ key.weight  # (C, C)
-        must(not _close(found, right.T), "asker and asked are swapped: the row is the asker's")
-        must(_close(found, right), "x @ M @ x.T should equal query(x) @ key(x).T")
+        must(not close(found, right.T), "asker and asked are swapped: the row is the asker's")
+        must(close(found, right), "x @ M @ x.T should equal query(x) @ key(x).T")
     praise()
 
 
 def check_attend_by_hand(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> None:
     """Chapter 08: ``f(x (T, C), w_query, w_key, w_value (C, hs)) -> (T, hs)``, causal, unscaled."""
     for T, C, hs in ((4, 3, 3), (5, 4, 2)):
-        x, w_query, w_key, w_value = _randn((T, C), (C, hs), (C, hs), (C, hs))
+        x, w_query, w_key, w_value = randn((T, C), (C, hs), (C, hs), (C, hs))
         found = tensor(call(answer, x, w_query, w_key, w_value))
         q, k, v = x @ w_query, x @ w_key, x @ w_value  # (T, hs) each
         right, weights = attend(q, k, v, causal_mask(T), scale=1.0)  # (T, hs), (T, T)
         unmixed = weights @ x  # (T, C)
         must(
-            found.shape != unmixed.shape or not _close(found, unmixed),
+            found.shape != unmixed.shape or not close(found, unmixed),
             "x itself is mixed: what is carried home is v",
         )
         found = tensor(found, (T, hs))
         for wrong, why in _mistakes(q, k, v):
-            must(not _close(found, wrong), why)
-        must(_close(found, right), f"for T = {T} the last row should be {_show(right[-1])}")
+            must(not close(found, wrong), why)
+        must(close(found, right), f"for T = {T} the last row should be {show(right[-1])}")
     praise()
 
 
@@ -140,22 +149,11 @@ def check_look_at_o(answer: Any) -> None:
     w_key = tensor(w_key, (3, 2))
     weights = F.softmax(w_query[2] @ w_key.T, dim=-1)  # (S,) the last row hides nobody
     most, share = "hou"[int(weights.argmax())], float(weights[1])
-    must(most == "o", f"u looks most at {most}: {_show(weights)} for h, o, u")
+    must(most == "o", f"u looks most at {most}: {show(weights)} for h, o, u")
     along = float(w_query[2] @ w_key[1]) > 0
     hint = "a longer key for o scores higher" if along else "point o's key along [2, 0.5]"
     must(share >= 0.9, f"u gives o {share:.2f}: right, but not enough: {hint}")
     praise()
-
-
-def _randn(*shapes: tuple[int, ...]) -> list[Tensor]:
-    """Random tensors of these shapes, the same each time, of the default dtype."""
-    generator = torch.Generator().manual_seed(0)
-    draws = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
-    return [draw.to(torch.get_default_dtype()) for draw in draws]
-
-
-def _close(found: Tensor, wrong: Tensor) -> bool:
-    return torch.allclose(found.to(wrong), wrong, atol=1e-4)
 
 
 def _waves(positions: Tensor, C: int) -> Tensor:
@@ -168,7 +166,3 @@ def _turn(angle: float) -> Tensor:
     """The matrix of one hand, (2, 2): [sin, cos] @ M is the hand turned on by ``angle``."""
     sin, cos = math.sin(angle), math.cos(angle)
     return torch.tensor([[cos, -sin], [sin, cos]], dtype=torch.float64)
-
-
-def _show(row: Tensor) -> str:
-    return "[" + ", ".join(f"{number:.2f}" for number in row.tolist()) + "]"

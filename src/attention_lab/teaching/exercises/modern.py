@@ -9,21 +9,30 @@ from torch.nn import functional as F
 
 from attention_lab.attention import attend
 from attention_lab.positions import rotary
-from attention_lab.teaching.exercises._answers import AnswerError, call, must, praise, tensor
+from attention_lab.teaching.exercises._answers import (
+    AnswerError,
+    call,
+    close,
+    must,
+    praise,
+    randn,
+    show,
+    tensor,
+)
 
 
 def check_rms_norm(answer: Callable[[Tensor, Tensor, float], Tensor]) -> None:
     """Chapter 19: ``f(x (..., C), scale (C,), eps) -> (..., C)``."""
     for shape, eps in (((3, 4), 0.5), ((2, 4, 4), 0.1)):
-        x, scale = _randn(shape, (shape[-1],))
+        x, scale = randn(shape, (shape[-1],))
         x = x + 1  # a mean that is not 0
         before = x.clone()
         found = tensor(call(answer, x, scale, eps), shape)
         must(torch.equal(x, before), "x itself was changed")
         for wrong, why in _rms_mistakes(x, scale, eps):
-            must(not _close(found, wrong), why)
+            must(not close(found, wrong), why)
         right = F.rms_norm(x, shape[-1:], scale, eps)
-        must(_close(found, right), f"the first row should be {_show(right.flatten(0, -2)[0])}")
+        must(close(found, right), f"the first row should be {show(right.flatten(0, -2)[0])}")
     praise()
 
 
@@ -50,7 +59,7 @@ def _rms_mistakes(x: Tensor, scale: Tensor, eps: float) -> Iterator[tuple[Tensor
 def check_rotary_halves(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
     """Chapter 19: ``f(x (T, hs), places (T,)) -> (T, hs)``, number i turned with i + hs/2."""
     for T, hs, start in ((3, 4, 5), (4, 8, 0)):
-        (x,) = _randn((T, hs))
+        (x,) = randn((T, hs))
         places = torch.arange(start, start + T)  # (T,)
         before = x.clone()
         found = tensor(call(answer, x, places), (T, hs))
@@ -65,8 +74,8 @@ def check_rotary_halves(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
             (_halves(x, by_row), "rows are counted: turn by the places that are given"),
             (_halves(x, by_one), "all rows turn alike: row t turns by places[t]"),
         ):
-            must(not _close(found, wrong) or _close(_halves(x, places), wrong), why)
-        must(_close(found, _halves(x, places)), f"row 1 should be {_show(_halves(x, places)[1])}")
+            must(not close(found, wrong) or close(_halves(x, places), wrong), why)
+        must(close(found, _halves(x, places)), f"row 1 should be {show(_halves(x, places)[1])}")
     praise()
 
 
@@ -92,7 +101,7 @@ def check_read_on(answer: Callable[..., Any]) -> None:
     """
     for B, nh, S, hs in ((2, 3, 4, 2), (1, 2, 1, 4)):
         one, many = (B, nh, 1, hs), (B, nh, S, hs)
-        q, k, v, kept_k, kept_v = given = _randn(one, one, one, many, many)
+        q, k, v, kept_k, kept_v = given = randn(one, one, one, many, many)
         copies = [part.clone() for part in given]
         found = call(answer, q, k, v, kept_k, kept_v)
         if not isinstance(found, tuple | list) or len(found) != 3:
@@ -113,9 +122,9 @@ def check_read_on(answer: Callable[..., Any]) -> None:
             (attend(q, keys, values, scale=1.0)[0], "the scores are not divided by the root of hs"),
             (v, "it sees itself only: it may look at all that was kept"),
         ):
-            must(not _close(out, wrong), why)
+            must(not close(out, wrong), why)
         right = attend(q, keys, values)[0]  # (B, nh, 1, hs)
-        must(_close(out, right), f"the first head should bring home {_show(right[0, 0, 0])}")
+        must(close(out, right), f"the first head should bring home {show(right[0, 0, 0])}")
     praise()
 
 
@@ -125,20 +134,5 @@ def _check_kept(found: Any, right: Tensor, old: Tensor, new: Tensor, name: str) 
     must(found.shape != old.shape, f"the {name} did not grow: the new ones must be kept too")
     found = tensor(found, tuple(right.shape))
     turned = torch.cat([new, old], -2)  # (B, nh, S + 1, hs)
-    must(not _close(found, turned), f"the new {name} stand first: the newest goes to the end")
-    must(_close(found, right), f"the kept {name} should be the old ones and then the new one")
-
-
-def _randn(*shapes: tuple[int, ...]) -> list[Tensor]:
-    """Random tensors of these shapes, the same each time, of the default dtype."""
-    generator = torch.Generator().manual_seed(0)
-    draws = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
-    return [draw.to(torch.get_default_dtype()) for draw in draws]
-
-
-def _close(found: Tensor, wrong: Tensor) -> bool:
-    return torch.allclose(found.to(wrong), wrong, atol=1e-4)
-
-
-def _show(row: Tensor) -> str:
-    return "[" + ", ".join(f"{number:.2f}" for number in row.tolist()) + "]"
+    must(not close(found, turned), f"the new {name} stand first: the newest goes to the end")
+    must(close(found, right), f"the kept {name} should be the old ones and then the new one")
