@@ -18,7 +18,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attention_lab.model import CharModel, ModelConfig
-from attention_lab.training import Recipe, Run
+from attention_lab.recipe import Recipe
+from attention_lab.training import Run
 
 B, T, V, C, HEADS, LAYERS = 12, 64, 65, 128, 4, 4
 ROUNDS, STEPS = 15, 10

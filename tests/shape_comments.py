@@ -42,6 +42,8 @@ def promises(path: Path) -> dict[int, Promise]:
             case ast.Assign(targets=[to]) | ast.AnnAssign(target=to) if last in shapes:
                 parts = to.elts if isinstance(to, ast.Tuple) else [to]
                 names = [ast.unparse(part) for part in parts]
+                if len(shapes[last]) == 1:  # of what is kept
+                    names = [name for name in names if not name.startswith("_")]
                 kept[node.lineno] = Promise(names, shapes.pop(last), last)
     if shapes:
         raise ValueError(f"{path.name}: no assignment or return for the shape in lines {[*shapes]}")

@@ -14,6 +14,12 @@ def test_schemes_of_the_past_pass(scheme):
     assert past_only(scheme, X, OTHER)
 
 
+def test_two_positions_of_one_number_each_are_enough():
+    x, other = X[:, :2, 0], OTHER[:, :2, 0]  # (B, T)
+    assert past_only(lambda x: x, x, other)
+    assert not past_only(lambda x: x.flip(1), x, other)
+
+
 @pytest.mark.parametrize(
     "scheme",
     [
@@ -41,6 +47,7 @@ def test_inputs_are_left_alone():
         (X, OTHER[:, :5], r"not \(3, 6, 4\) and \(3, 5, 4\)"),
         (X[:, :1], OTHER[:, :1], "T at least 2"),
         (X, X.clone(), "at position 1: changing nothing proves nothing"),
+        (X, torch.cat([OTHER[:, :1], X[:, 1:2], OTHER[:, 2:]], 1), "at position 1: changing"),
         (X, torch.cat([OTHER[:, :5], X[:, 5:]], 1), "at position 5: changing nothing"),
     ],
 )

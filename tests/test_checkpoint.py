@@ -12,7 +12,8 @@ from safetensors.torch import save
 from attention_lab import checkpoint
 from attention_lab.checkpoint import CheckpointError
 from attention_lab.model import BigramModel, CharModel, ModelConfig
-from attention_lab.training import Recipe, Run
+from attention_lab.recipe import Recipe
+from attention_lab.training import Run
 
 IDS = torch.tensor([0, 1, 2, 3, 1] * 60)
 CHARS = "abcd"

@@ -18,6 +18,7 @@ PAPER = "test_waves_equal_the_papers_formula_index_by_index"
 CONFIG = "test_a_config_that_makes_no_model_is_refused_by_name"
 LAYER = "test_a_block_equals_torchs_encoder_layer_with_the_same_weights"
 DRAWS = "test_generate_records_no_gradient_and_repeats_with_a_generator"
+RECIPE = "test_a_recipe_that_makes_no_run_is_refused_by_name"
 RATES = "test_the_learning_rate_climbs_then_falls_in_straight_lines"
 MEAN = "test_evaluate_is_the_mean_over_every_character_but_the_first"
 BYTE = "test_a_flipped_byte_is_found"
@@ -288,6 +289,16 @@ NAMED: dict[str, list[tuple[str, str, str, str]]] = {
         ("a diverged model writes", "not highest.isfinite().all()", "False",
          "test_a_model_that_diverged_does_not_write"),
     ],
+    "recipe": [
+        ("warm-up from 0", "(step + 1) / self.warmup", "step / self.warmup", RATES),
+        ("the fall not finished", "self.steps - 1 - self.warmup", "self.steps - self.warmup",
+         RATES),
+        ("no warm-up", "if step < self.warmup:", "if False:", RATES),
+        ("truth values pass", "isinstance(value, bool) or ", "", RECIPE),
+        ("halves of a step pass", "if not isinstance(getattr(self, name), int):", "if False:",
+         RECIPE),
+        ("any number passes", "if not fits:", "if False:", RECIPE),
+    ],
     "training": [
         ("one seed for all", "torch.Generator().manual_seed(recipe.seed)",
          "torch.Generator().manual_seed(0)",
@@ -298,9 +309,6 @@ NAMED: dict[str, list[tuple[str, str, str, str]]] = {
          "test_a_step_follows_the_gradient_of_its_own_chunks"),
         ("the learning rate stands still", 'group["lr"] = recipe.lr_at(done)', "pass",
          "test_each_step_uses_its_own_learning_rate_and_the_recipes_optimizer"),
-        ("warm-up from 0", "(step + 1) / self.warmup", "step / self.warmup", RATES),
-        ("the fall not finished", "self.steps - 1 - self.warmup", "self.steps - self.warmup",
-         RATES),
         ("gradients not cut", 'recipe.clip < float("inf")', "False",
          "test_a_long_gradient_is_cut"),
         ("each share is the whole", "z[first::n]", "z", "test_shares_of_a_batch_are_the_batch"),

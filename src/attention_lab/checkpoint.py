@@ -18,7 +18,8 @@ from torch import Tensor
 
 from attention_lab.config import ModelConfig
 from attention_lab.model import CharModel
-from attention_lab.training import Recipe, Run
+from attention_lab.recipe import Recipe
+from attention_lab.training import Run
 
 FORMAT = "attention_lab 1"
 

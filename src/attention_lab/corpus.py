@@ -169,7 +169,7 @@ def split(ids: Tensor, fraction: float = 0.9) -> tuple[Tensor, Tensor]:
     if not 0 < fraction < 1:
         raise ValueError(f"fraction must lie between 0 and 1, got {fraction}")
     n_train = int(fraction * len(flat(ids)))
-    if not 0 < n_train < len(ids):
+    if n_train == 0:  # never all of them, for the fraction is below 1
         raise ValueError(f"{len(ids)} ids split by {fraction} leave one part empty")
     return ids[:n_train], ids[n_train:]
 

@@ -30,7 +30,8 @@ from attention_lab import checkpoint
 from attention_lab.checkpoint import model_config, write_whole
 from attention_lab.corpus import CharTokenizer, load_text, split
 from attention_lab.model import CharModel, ModelConfig, generate
-from attention_lab.training import Recipe, Run, evaluate
+from attention_lab.recipe import Recipe
+from attention_lab.training import Run, evaluate
 
 EVERY = 250  # steps between two checkpoints
 

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -17,6 +17,7 @@ from tqdm import trange
 
 from attention_lab.corpus import flat, sample_batch
 from attention_lab.model import BigramModel, CharModel
+from attention_lab.recipe import Recipe
 
 SMALL = 100_000  # parameters
 
@@ -31,47 +32,6 @@ class History:
         """Means over ``window`` steps each; what is left at the end is a mean of its own."""
         losses = torch.tensor(self.losses, dtype=torch.float64)  # (steps,)
         return [part.mean().item() for part in torch.split(losses, window)]
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How a model is trained. Raises ValueError for a number that makes no run, by its name."""
-
-    steps: int
-    batch_size: int  # chunks a step, those of all processes together
-    lr: float  # AdamW's step size at its highest
-    warmup: int = 0  # steps in which it grows to that
-    final_lr: float = 1.0  # the last step's share of it, reached in a straight line
-    beta2: float = 0.999  # how long AdamW remembers the size of gradients
-    weight_decay: float = 0.01  # what a matrix loses in each step, times lr
-    clip: float = float("inf")  # a gradient longer than this is cut to it
-    seed: int = 1337  # of the chunks, and of dropout
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise ValueError(f"{field.name} must be a number, not {value!r}")
-            if field.name in ("steps", "batch_size", "warmup", "seed") and value != int(value):
-                raise ValueError(f"{field.name} must be a whole number, not {value}")
-        for name in ("steps", "batch_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
-        if not 0 <= self.warmup < self.steps:
-            raise ValueError(f"warmup must be 0 to {self.steps - 1} steps, not {self.warmup}")
-        for name, most in (("lr", float("inf")), ("clip", float("inf")), ("beta2", 1.0)):
-            if not 0 < getattr(self, name) <= most:
-                raise ValueError(f"{name} must be above 0 (to {most}), not {getattr(self, name)}")
-        for name in ("final_lr", "weight_decay"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} must be from 0 to 1, not {getattr(self, name)}")
-
-    def lr_at(self, step: int) -> float:
-        """The step size in step 0, 1, ... steps - 1."""
-        if step < self.warmup:
-            return self.lr * (step + 1) / self.warmup
-        done = (step - self.warmup) / max(1, self.steps - 1 - self.warmup)  # 0 to 1
-        return self.lr * (1 - done * (1 - self.final_lr))
 
 
 class Run:
