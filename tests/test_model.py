@@ -67,6 +67,12 @@ def test_the_parameter_counts_of_document_a():
     assert count(CharModel(ModelConfig(65, positions="learned"))) == 4225 + 8 * 32
 
 
+def test_the_bigram_reads_chunks_of_eight_and_starts_from_the_courses_seed():
+    assert BigramModel(3).block_size == 8
+    first, second = BigramModel(3), BigramModel(3, seed=1337)
+    assert torch.equal(*(m.token_embedding_table.weight for m in (first, second)))
+
+
 @pytest.mark.parametrize(
     "build", [lambda s: BigramModel(9, s), lambda s: CharModel(ModelConfig(9, seed=s))]
 )

@@ -62,6 +62,12 @@ def test_keys_may_be_picked_one_by_one_and_in_any_order():
     assert_close(out, attend(q, k[picked], v[picked])[0])
 
 
+def test_leading_axes_broadcast_whichever_input_has_them():
+    q, k, v = randn(2, 1, 1, 4, 3), randn(3, 1, 5, 3, seed=1), randn(6, 5, 2, seed=2)
+    everything = torch.ones(4, 5, dtype=torch.bool)
+    assert_close(stream(q, k, v, plan_of(everything, 2, 2)), attend(q, k, v)[0])
+
+
 @pytest.mark.parametrize("size", [1e3, 1e30, -1e3])
 def test_huge_scores_do_not_overflow(size):
     k = size * torch.tensor([1.0, 3.0, -2.0, 2.0])[:, None]  # (S, hs)
