@@ -1,5 +1,7 @@
 """Attention without its table: equal to `attend` with the same mask, and small in memory."""
 
+from itertools import product
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -121,6 +123,15 @@ def test_value_and_gradient_equal_the_way_by_the_table(way, T, S, n, block, lead
     theirs = values_and_gradients(by_table(T, S, n, block), inputs)
     for mine, reference in zip(ours, theirs, strict=True):
         assert_close(mine, reference, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("S", [1, 6, 9])
+def test_each_window_in_each_block_equals_the_way_by_the_table(S):
+    q, k, v = randn(7, 3), randn(S, 3, seed=1), randn(S, 2)
+    window_of, by_table = WAYS["window"]
+    for window, block in product(range(1, 11), range(1, 8)):
+        found = window_of(window, block)(q, k, v)
+        assert_close(found, by_table(7, S, window, block)(q, k, v), msg=f"{window=} {block=}")
 
 
 @each_way
