@@ -52,7 +52,8 @@ class Recipe:
             value = getattr(self, field.name)
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise ValueError(f"{field.name} must be a number, not {value!r}")
-            if field.name in ("steps", "batch_size", "warmup", "seed") and value != int(value):
+            whole = field.name in ("steps", "batch_size", "warmup", "seed")
+            if whole and not isinstance(value, int):
                 raise ValueError(f"{field.name} must be a whole number, not {value}")
         for name in ("steps", "batch_size"):
             if getattr(self, name) < 1:
