@@ -262,11 +262,16 @@ def test_a_share_that_does_not_come_out_even_is_refused(config, monkeypatch, tmp
         ("every = 0\n" + TRAINING, "every must be at least 1, not 0"),
         ('every = "often"\n' + TRAINING, "every must be a whole number, not 'often'"),
         ('text = "dogs.txt"\n' + TRAINING, "dogs.txt"),
+        ("text = 5\n" + TRAINING, "text must be a path in quotes, not 5"),
+        ('text = "latin.txt"\n' + TRAINING, "latin.txt: not a text in UTF-8"),
+        (TRAINING.replace("{steps}", "3e0"), "steps must be a whole number, not 3.0"),
+        ('[model]\nn_head = 1\nresidual = "no"\n' + TRAINING, "residual must be True or False"),
         ("[model]\nn_head = 5\n" + TRAINING, "n_head must divide n_embd"),
     ],
 )
 def test_wrong_input_ends_in_one_line_that_names_it(tmp_path, text, message, config):
     path = tmp_path / "wrong.toml"
+    (tmp_path / "latin.txt").write_bytes(b"caf\xe9 " * 99)
     if "text" not in text:
         text = 'text = "cats.txt"\n' + text
     path.write_text(text.format(steps=3), encoding="utf-8")
@@ -275,6 +280,44 @@ def test_wrong_input_ends_in_one_line_that_names_it(tmp_path, text, message, con
     assert str(ended.value).startswith("attention_lab.train: ")
     assert message in str(ended.value)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [(("--sample", "-1"), "--sample must be 0 or more, not -1"), (("--device", "cuda"), "no GPU")],
+)
+def test_an_option_that_can_not_be_met_is_refused_before_the_training(
+    config, tmp_path, option, message, capsys, monkeypatch
+):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(SystemExit):
+        train.main(["--config", str(config), "--out", str(tmp_path / "out"), *option])
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_can_not_be_made_is_refused_before_the_training(
+    config, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(Run, "step", lambda *_: pytest.fail("it trained"))
+    with pytest.raises(SystemExit, match=r"File exists: .*cats\.txt"):
+        train.main(["--config", str(config), "--out", str(tmp_path / "cats.txt")])
+
+
+def test_a_damaged_history_is_named(config, tmp_path):
+    arguments = ["--config", str(config), "--out", str(tmp_path)]
+    train.main(arguments)
+    for damaged in ("{", "{}", "[]"):
+        (tmp_path / "history.json").write_text(damaged, encoding="utf-8")
+        with pytest.raises(SystemExit, match=r"history\.json: no history of a run .* remove it"):
+            train.main(arguments)
+
+
+def test_a_byte_order_mark_is_no_character(config, tmp_path):
+    for name in ("cats.txt", "config.toml"):
+        path = tmp_path / name
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert train.read_config(config)[2] == TEXT
 
 
 def test_another_checkpoint_in_the_folder_is_refused_and_left_alone(config, tmp_path):
