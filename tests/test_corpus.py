@@ -392,6 +392,12 @@ def test_a_tokenizer_of_nothing_is_refused():
         CharTokenizer("")
 
 
+@pytest.mark.parametrize("text", [None, b"hou", ["hou", "you"], 5])
+def test_a_vocabulary_of_what_is_no_text_is_refused_by_its_type(text):
+    with pytest.raises(TypeError, match=f"a text, a str, not {type(text).__name__}"):
+        CharTokenizer(text)
+
+
 def test_decode_takes_a_tensor_or_a_list(tokenizer):
     assert tokenizer.decode([20, 43, 50, 50, 53]) == "Hello"
     assert tokenizer.decode(torch.tensor([20, 43, 50, 50, 53])) == "Hello"
