@@ -101,6 +101,11 @@ WRONG = [
     ("check_same_average", lambda a, b: Counter(a), "give True or False"),
     (
         "check_same_average",
+        lambda a, b: a.count(a[0]) * len(b) == b.count(a[0]) * len(a),
+        "one letter alike is not enough",
+    ),
+    (
+        "check_same_average",
         lambda a, b: {*Counter(a).values()} == {*Counter(b).values()} and set(a) == set(b),
         "forgets the length",
     ),

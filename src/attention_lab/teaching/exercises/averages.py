@@ -39,6 +39,7 @@ def check_same_average(answer: Callable[[str, str], bool]) -> None:
         ("ab", "abab", True, "the average forgets the length: half a, half b in both"),
         ("ad", "bc", False, "a row can be anything: don't average letters"),
         ("aabbb", "aaabb", False, "two fifths are not three fifths"),
+        ("hou", "hoo", False, "one letter alike is not enough"),
     ):
         found = call(answer, a, b)
         must(isinstance(found, bool), f"give True or False, not {found!r}")
