@@ -512,3 +512,10 @@ def test_a_generator_makes_batches_repeat_and_leaves_the_global_seed_alone():
     first, second = (sample_batch(ids, 4, 8, torch.Generator().manual_seed(7)) for _ in range(2))
     assert torch.equal(first[0], second[0])
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_a_cache_folder_may_begin_at_home(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))  # its name on Windows
+    monkeypatch.setenv("ATTENTION_LAB_CACHE", "~/texts")
+    assert corpus.cache_path() == tmp_path / "texts" / "tinyshakespeare.txt"

@@ -61,7 +61,7 @@ def load_text() -> str:
 def cache_path() -> Path:
     """Where the text is cached: in the folder ATTENTION_LAB_CACHE, else the user's cache folder."""
     folder = os.environ.get("ATTENTION_LAB_CACHE") or user_cache_dir("attention-lab")
-    return Path(folder) / "tinyshakespeare.txt"
+    return Path(folder).expanduser() / "tinyshakespeare.txt"
 
 
 def _read(path: Path) -> bytes:
