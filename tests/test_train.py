@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from attention_lab import checkpoint, train
-from attention_lab.corpus import CharTokenizer
+from attention_lab.corpus import CharTokenizer, CorpusError
 from attention_lab.model import CharModel, generate
 from attention_lab.training import Run
 
@@ -328,6 +328,19 @@ def test_another_checkpoint_in_the_folder_is_refused_and_left_alone(config, tmp_
     with pytest.raises(SystemExit, match=r"training\.steps is 12 there, 20 asked"):
         train.main(["--config", str(longer), "--out", str(out)])
     assert (out / "checkpoint.safetensors").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [(KeyboardInterrupt(), "the same command goes on"), (CorpusError("no text"), "no text")],
+)
+def test_a_stop_and_a_missing_corpus_end_in_words(config, tmp_path, monkeypatch, error, message):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(train, "work", fail)
+    with pytest.raises(SystemExit, match=f"attention_lab.train: .*{message}"):
+        train.main(["--config", str(config), "--out", str(tmp_path / "out")])
 
 
 def test_bfloat16_and_others_call_the_model(config, tmp_path):

@@ -28,7 +28,7 @@ from tqdm import trange
 
 from attention_lab import checkpoint
 from attention_lab.checkpoint import model_config, write_whole
-from attention_lab.corpus import CharTokenizer, load_text, split
+from attention_lab.corpus import CharTokenizer, CorpusError, load_text, split
 from attention_lab.model import CharModel, ModelConfig, generate
 from attention_lab.training import Recipe, Run, evaluate
 
@@ -43,8 +43,10 @@ def main(arguments: list[str] | None = None) -> None:
         dist.init_process_group("nccl" if options.device == "cuda" else "gloo")
     try:
         work(options, rank, n)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, CorpusError) as error:
         sys.exit(f"attention_lab.train: {error}")
+    except KeyboardInterrupt:
+        sys.exit("attention_lab.train: stopped; the same command goes on from the last checkpoint")
     finally:
         if n > 1:
             dist.destroy_process_group()
