@@ -157,6 +157,11 @@ WRONG = [
         lambda s, m: F.softmax(s.masked_fill(~m, -1e9), dim=-1),
         "not with a large number",
     ),
+    (
+        "check_masked_weights",
+        lambda s, m: F.softmax(s.masked_fill(~m, torch.finfo(s.dtype).min), dim=-1),
+        "not with a large number",
+    ),
     ("check_masked_weights", renormalised, "a hidden score of 1000 still matters"),
     ("check_masked_weights", lambda s, m: torch.zeros(3, 3), "under a triangle: expected"),
 ]

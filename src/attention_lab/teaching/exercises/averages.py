@@ -147,11 +147,11 @@ def check_masked_weights(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
         ),
         (F.softmax(hidden, dim=0), "softmax over the wrong axis: each row must add up to 1"),
     )
-    far = _double([[-1e300, 5]])  # (T, S)
+    far = _double([[torch.finfo(torch.float64).min, 5]])  # (T, S)
     found = tensor(call(answer, far, torch.tensor([[True, False]])), (1, 2))
     must(
         not found[0, 1].isfinite() or float(found[0, 1]) == 0,
-        "a hidden score outbids a visible one of -1e300: fill with -inf, not with a large number",
+        "a hidden score outbids a visible one of -1.8e308: fill with -inf, not with a large number",
     )
     high = _double([[0, 0, 1000]])  # (T, S)
     found = tensor(call(answer, high, torch.tensor([[True, True, False]])), (1, 3))
