@@ -101,6 +101,11 @@ WRONG = [
     ("check_same_average", lambda a, b: Counter(a), "give True or False"),
     (
         "check_same_average",
+        lambda a, b: a.count(a[0]) * len(b) == b.count(a[0]) * len(a),
+        "one letter alike is not enough",
+    ),
+    (
+        "check_same_average",
         lambda a, b: {*Counter(a).values()} == {*Counter(b).values()} and set(a) == set(b),
         "forgets the length",
     ),
@@ -150,6 +155,11 @@ WRONG = [
     (
         "check_masked_weights",
         lambda s, m: F.softmax(s.masked_fill(~m, -1e9), dim=-1),
+        "not with a large number",
+    ),
+    (
+        "check_masked_weights",
+        lambda s, m: F.softmax(s.masked_fill(~m, torch.finfo(s.dtype).min), dim=-1),
         "not with a large number",
     ),
     ("check_masked_weights", renormalised, "a hidden score of 1000 still matters"),

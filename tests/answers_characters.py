@@ -75,6 +75,7 @@ WRONG = [
     ("check_equal_width", lambda V: (V - 1) // 2, "no width fits"),
     ("check_equal_width", lambda V: (V - 1) // 2 if V != 64 else None, "66 characters"),
     ("check_equal_width", 32, "give the function itself"),
+    ("check_equal_width", lambda: 32, "called with 1 values: too many"),
     ("check_shrink", lambda extra: 2 * extra, "acts on the spread"),
     ("check_shrink", lambda extra: extra**0.5, "that 2 is missing"),
     ("check_shrink", lambda extra: extra, "square of the factor"),

@@ -133,4 +133,6 @@ WRONG = [
     ("check_layers_needed", lambda T, window: (T - 1) // (window - 1), "round up"),
     ("check_layers_needed", lambda T, window: T, "it takes 8, not 9"),
     ("check_layers_needed", lambda T, window: None, "returns nothing yet"),
+    ("check_layers_needed", lambda T, window: math.inf, "whole numbers, and inf is none"),
+    ("check_layers_needed", lambda T, window: math.nan, "whole numbers, and nan is none"),
 ]

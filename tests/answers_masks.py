@@ -40,6 +40,11 @@ def all_else(ids, places, blank):
     return torch.where(x == blank, x, 0), letters
 
 
+def by_letter(ids, places, blank):
+    _, letters = make_gaps(ids, places, blank)
+    return ids.masked_fill(ids == letters[:, None], blank), letters
+
+
 def picture_mask(P, T):
     mask = causal_mask(P + T)
     mask[:P, :P] = True
@@ -71,6 +76,7 @@ def patches(P):
 
 RIGHT = {"check_make_gaps": make_gaps, "check_picture_mask": picture_mask}
 WRONG = [
+    ("check_make_gaps", by_letter, "the gaps are elsewhere"),
     ("check_make_gaps", in_place, "ids itself was changed"),
     ("check_make_gaps", lambda ids, p, b: make_gaps(ids, p, b)[0], "return two tensors"),
     ("check_make_gaps", too_late, "before they are covered"),

@@ -26,6 +26,7 @@ WRONG = [
     ("check_in_view", lambda T: 5 * T - 9, "for T = 12 it should be 78, is 51"),
     ("check_in_view", lambda T: 3 * T + 3, "for T = 6 it should be 21|for T = 12 it should be 78"),
     ("check_in_view", lambda T: None, "returns nothing yet"),
+    ("check_in_view", lambda T: 10**400, "expected a number that is not too large"),
     ("check_longest_text", lambda b, h, n: b // (2 * h * n), "the root is missing"),
     ("check_longest_text", root(lambda b, h, n: b // (h * n)), "takes two bytes"),
     ("check_longest_text", root(lambda b, h, n: b // (4 * h * n)), "four bytes"),

@@ -54,3 +54,16 @@ def test_inputs_are_left_alone():
 def test_a_test_that_proves_nothing_is_refused(x, other, message):
     with pytest.raises(ValueError, match=message):
         past_only(lambda x: x, x, other)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "found"),
+    [
+        (lambda x: (x, x), "not tuple"),
+        (lambda x: x[:, :1], r"not \(3, 1, 4\)"),  # the first position hears of no future
+        (lambda x: torch.zeros(()), r"not \(\)"),
+    ],
+)
+def test_a_scheme_that_answers_for_other_positions_is_refused(scheme, found):
+    with pytest.raises(ValueError, match=rf"scheme must return .* = \(3, 6\), {found}"):
+        past_only(scheme, X, OTHER)

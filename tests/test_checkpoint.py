@@ -167,3 +167,9 @@ def test_the_bigram_has_no_checkpoint(path):
     run.step(IDS)
     with pytest.raises(TypeError, match="only a CharModel has a checkpoint, not a BigramModel"):
         checkpoint.store(path, run, CHARS)
+
+
+def test_a_folder_in_its_place_is_named(path):
+    path.mkdir()
+    with pytest.raises(CheckpointError, match=rf"{path.name}: a folder, not a checkpoint"):
+        checkpoint.load(path)

@@ -166,7 +166,10 @@ def test_check_prints_one_line(capsys: pytest.CaptureFixture[str]) -> None:
         ('kind = "approx"\nvalue = 1', "exactly one of abs and rel"),
         ('kind = "approx"\nvalue = 1\nabs = 0.1\nrel = 0.1', "exactly one of abs and rel"),
         ('kind = "holds"\n[[claim]]\nid = "x"\ndoc = "A"\nsection = ""\ntext = ""\nkind = "holds"',
-         "same id"),
+         "same id: x"),
+        ('knid = "holds"', r"claim x: unknown fields \['knid'\], missing fields \['kind'\]"),
+        ('kind = "exact"', "claim x: a value belongs to exact, round and approx"),
+        ('kind = "holds"\nvalue = true', "claim x: a value belongs to exact, round and approx"),
     ],
 )  # fmt: skip
 def test_a_malformed_ledger_is_refused(

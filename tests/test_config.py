@@ -65,3 +65,21 @@ def test_the_defaults_are_document_as_model_and_leave_out_the_rest():
     config = ModelConfig(65)
     assert (config.n_embd, config.block_size, config.seed) == (32, 8, 1337)
     assert (config.embedding_std, config.dropout, config.causal) == (1.0, 0.0, True)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"causal": "false"}, "causal must be True or False, not 'false'"),
+        ({"n_head": 1, "residual": "no"}, "residual must be True or False, not 'no'"),
+        ({"n_head": 1, "feed_forward": 1}, "feed_forward must be True or False, not 1"),
+        ({"dropout": "0.1"}, "dropout must be a number, not '0.1'"),
+        ({"dropout": None}, "dropout must be a number, not None"),
+        ({"embedding_std": "1"}, "embedding_std must be a number, not '1'"),
+        ({"embedding_std": True}, "embedding_std must be a number, not True"),
+        ({"seed": 1.5}, r"seed must be a whole number, not 1\.5"),
+    ],
+)
+def test_a_field_of_another_type_is_refused_by_name(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        ModelConfig(**({"vocab_size": 11} | wrong))

@@ -403,6 +403,12 @@ def test_a_tokenizer_of_nothing_is_refused():
         CharTokenizer("")
 
 
+@pytest.mark.parametrize("text", [None, b"hou", ["hou", "you"], 5])
+def test_a_vocabulary_of_what_is_no_text_is_refused_by_its_type(text):
+    with pytest.raises(TypeError, match=f"a text, a str, not {type(text).__name__}"):
+        CharTokenizer(text)
+
+
 def test_decode_takes_a_tensor_or_a_list(tokenizer):
     assert tokenizer.decode([20, 43, 50, 50, 53]) == "Hello"
     assert tokenizer.decode(torch.tensor([20, 43, 50, 50, 53])) == "Hello"
@@ -517,3 +523,10 @@ def test_a_generator_makes_batches_repeat_and_leaves_the_global_seed_alone():
     first, second = (sample_batch(ids, 4, 8, torch.Generator().manual_seed(7)) for _ in range(2))
     assert torch.equal(first[0], second[0])
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_a_cache_folder_may_begin_at_home(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))  # its name on Windows
+    monkeypatch.setenv("ATTENTION_LAB_CACHE", "~/texts")
+    assert corpus.cache_path() == tmp_path / "texts" / "tinyshakespeare.txt"

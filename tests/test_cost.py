@@ -52,6 +52,20 @@ def test_a_number_below_1_is_refused_by_name(name):
         score_bytes(**{"T": 5, name: 0})
 
 
+@pytest.mark.parametrize("name", ["T", "bytes_per_entry", "n_head", "n_layer"])
+@pytest.mark.parametrize("value", [2.5, float("nan")])
+def test_a_part_of_a_matrix_is_refused_by_name(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be a whole number, not {value}"):
+        score_bytes(**{"T": 5, name: value})
+
+
+@pytest.mark.parametrize("number", [np.int32, np.int64, float, int])
+def test_large_numbers_of_numpy_and_powers_of_ten_count_in_full(number):
+    found = score_bytes(number(10**9), number(8), n_head=number(96))
+    assert (found, type(found)) == (768 * 10**18, int)
+    assert longest(number(2 * 10**9)) == 31_622
+
+
 @QUICK
 @given(budget=st.integers(0, 10**15), size=SMALL, n_head=SMALL, n_layer=SMALL)
 def test_the_longest_sequence_fits_and_one_more_does_not(budget, size, n_head, n_layer):

@@ -82,6 +82,16 @@ def test_attention_table_refuses_what_it_cannot_show(weights, rows, columns, mes
         attention_table(weights, rows, columns)
 
 
+@pytest.mark.parametrize(
+    ("weights", "found"),
+    [(torch.ones(1, 2, 2), r"\(1, 2, 2\)"), (torch.ones(2), r"\(2,\)"), ([1.0, 0.0], "list")],
+)
+def test_tables_refuse_a_batch_and_a_single_row(weights, found):
+    for table in (attention_table, number_table):
+        with pytest.raises(ValueError, match=f"one sequence and one head, not {found}"):
+            table(weights, "ab", "ab")
+
+
 def test_number_table_tells_signs_apart_and_shows_minus_infinity():
     numbers = torch.tensor([[2.0, -4.0], [-0.01, float("-inf")]])
     figure = number_table(numbers, "hu", ["q", "<k>"], caption="scores")

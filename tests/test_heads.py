@@ -422,3 +422,12 @@ def test_shared_heads_that_do_not_divide_are_refused_by_name(n_kv_head):
 def test_fused_refuses_a_wrong_width_too():
     with pytest.raises(ValueError, match=r"x must end in .* n_embd = 6, got \(2, 4, 5\)"):
         MultiHead(6, 2).fused(randn(2, 4, 5))
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 16), (3, 16)])
+def test_a_cache_of_other_sequences_is_refused_and_left_alone(shape):
+    multi, cache = build(MultiHead, 16, 4, n_kv_head=2), KeyValueCache()
+    multi.fused(randn(2, 5, 16), cache)
+    with pytest.raises(ValueError, match=r"the cache keeps .* = \(2, 2, 5, 4\), and got \(.*3, 4"):
+        multi.fused(randn(*shape), cache)
+    assert cache.length == 5

@@ -343,6 +343,8 @@ def test_what_attend_refuses_is_refused(attention):
         attention(randn(3, 2), randn(3, 4), randn(3, 2))
     with pytest.raises(ValueError, match="one row a key"):
         attention(randn(3, 2), randn(4, 2), randn(3, 2))
+    with pytest.raises(ValueError, match="at least two axes"):
+        attention(randn(3, 2), randn(2), randn(3, 2))
 
 
 @each_way

@@ -120,6 +120,12 @@ def test_an_id_outside_the_vocabulary_is_named(model, wrong):
         model(torch.tensor([[0, wrong]]))
 
 
+@pytest.mark.parametrize("wrong", [-100, -1, 11])  # torch leaves -100 out of the mean
+def test_a_target_outside_the_vocabulary_is_named(model, wrong):
+    with pytest.raises(ValueError, match=f"id {wrong} is not one of the 11 characters, 0 to 10"):
+        model(torch.tensor([[0, 1]]), torch.tensor([[1, wrong]]))
+
+
 def test_a_model_is_its_parts_in_order():
     model, idx = CharModel(full()), torch.randint(11, (2, 8))
     x = model.token_embedding_table.weight[idx] + model.position_embedding_table.weight

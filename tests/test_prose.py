@@ -112,6 +112,21 @@ def test_links_lead_somewhere(path: Path) -> None:
     report(path, faults())
 
 
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "tests/README.md"])
+def test_what_a_readme_links_to_or_names_is_there(name: str) -> None:
+    path, tests = ROOT / name, sorted((ROOT / "tests").rglob("test_*.py"))
+    found = [*inline(MARKDOWN.parse(path.read_text(encoding="utf-8")))]
+    targets = [str(t.attrs.get("href") or t.attrs.get("src") or "https:") for t in found]
+    near = [unquote(t.partition("#")[0]) for t in targets if not re.match(r"https?:", t)]
+    gone = [target for target in near if not (path.parent / target).exists()]
+    known = {test.stem for test in tests}
+    for test in tests:
+        known |= set(re.findall(r"^def (test_\w+)", test.read_text(encoding="utf-8"), re.MULTILINE))
+    named = [t.content for t in found if re.fullmatch(r"test_\w+", t.content)]
+    gone += [test for test in named if test not in known]
+    assert not gone, f"{name}: not there: {gone}"
+
+
 def solutions(path: Path) -> list[tuple[Any, str]]:
     """Each folded solution: its cell and its Python."""
     return [

@@ -11,6 +11,7 @@ from typing import Any
 import chapter_files
 import convert
 import nbformat
+import pdf
 import pytest
 import repository
 from chapter_files import ROOT
@@ -211,6 +212,22 @@ def test_normalising_drops_what_differs_between_runs_and_machines() -> None:
     assert new.cells[0].outputs[1].traceback == ["E: no"]
     assert len(nb.cells[0].outputs) == 3, "the notebook given was changed"
     assert chapter_files.normalised(new) == new
+
+
+@pytest.mark.parametrize("text", ["<<<<<<< HEAD\n{}", "{}", "[]"])
+def test_what_is_no_notebook_is_named(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "01-a.ipynb"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"^01-a\.ipynb: no notebook: "):
+        chapter_files.read(path)
+
+
+def test_help_builds_no_book(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    monkeypatch.setattr(pdf, "build", lambda: pytest.fail("it builds"))
+    monkeypatch.setattr("sys.argv", ["pdf.py", "--help"])
+    with pytest.raises(SystemExit):
+        pdf.main()
+    assert "attention_lab.pdf" in capsys.readouterr().out
 
 
 def test_the_hash_follows_package_and_code_but_neither_text_nor_boot(tmp_path: Path) -> None:

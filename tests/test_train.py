@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from attention_lab import checkpoint, train
-from attention_lab.corpus import CharTokenizer
+from attention_lab.corpus import CharTokenizer, CorpusError
 from attention_lab.model import CharModel, generate
 from attention_lab.training import Run
 
@@ -262,11 +262,16 @@ def test_a_share_that_does_not_come_out_even_is_refused(config, monkeypatch, tmp
         ("every = 0\n" + TRAINING, "every must be at least 1, not 0"),
         ('every = "often"\n' + TRAINING, "every must be a whole number, not 'often'"),
         ('text = "dogs.txt"\n' + TRAINING, "dogs.txt"),
+        ("text = 5\n" + TRAINING, "text must be a path in quotes, not 5"),
+        ('text = "latin.txt"\n' + TRAINING, "latin.txt: not a text in UTF-8"),
+        (TRAINING.replace("{steps}", "3e0"), "steps must be a whole number, not 3.0"),
+        ('[model]\nn_head = 1\nresidual = "no"\n' + TRAINING, "residual must be True or False"),
         ("[model]\nn_head = 5\n" + TRAINING, "n_head must divide n_embd"),
     ],
 )
 def test_wrong_input_ends_in_one_line_that_names_it(tmp_path, text, message, config):
     path = tmp_path / "wrong.toml"
+    (tmp_path / "latin.txt").write_bytes(b"caf\xe9 " * 99)
     if "text" not in text:
         text = 'text = "cats.txt"\n' + text
     path.write_text(text.format(steps=3), encoding="utf-8")
@@ -277,6 +282,44 @@ def test_wrong_input_ends_in_one_line_that_names_it(tmp_path, text, message, con
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [(("--sample", "-1"), "--sample must be 0 or more, not -1"), (("--device", "cuda"), "no GPU")],
+)
+def test_an_option_that_can_not_be_met_is_refused_before_the_training(
+    config, tmp_path, option, message, capsys, monkeypatch
+):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(SystemExit):
+        train.main(["--config", str(config), "--out", str(tmp_path / "out"), *option])
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_can_not_be_made_is_refused_before_the_training(
+    config, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(Run, "step", lambda *_: pytest.fail("it trained"))
+    with pytest.raises(SystemExit, match=r"File exists: .*cats\.txt"):
+        train.main(["--config", str(config), "--out", str(tmp_path / "cats.txt")])
+
+
+def test_a_damaged_history_is_named(config, tmp_path):
+    arguments = ["--config", str(config), "--out", str(tmp_path)]
+    train.main(arguments)
+    for damaged in ("{", "{}", "[]"):
+        (tmp_path / "history.json").write_text(damaged, encoding="utf-8")
+        with pytest.raises(SystemExit, match=r"history\.json: no history of a run .* remove it"):
+            train.main(arguments)
+
+
+def test_a_byte_order_mark_is_no_character(config, tmp_path):
+    for name in ("cats.txt", "config.toml"):
+        path = tmp_path / name
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert train.read_config(config)[2] == TEXT
+
+
 def test_another_checkpoint_in_the_folder_is_refused_and_left_alone(config, tmp_path):
     out = tmp_path / "out"
     train.main(["--config", str(config), "--out", str(out)])
@@ -285,6 +328,19 @@ def test_another_checkpoint_in_the_folder_is_refused_and_left_alone(config, tmp_
     with pytest.raises(SystemExit, match=r"training\.steps is 12 there, 20 asked"):
         train.main(["--config", str(longer), "--out", str(out)])
     assert (out / "checkpoint.safetensors").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [(KeyboardInterrupt(), "the same command goes on"), (CorpusError("no text"), "no text")],
+)
+def test_a_stop_and_a_missing_corpus_end_in_words(config, tmp_path, monkeypatch, error, message):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(train, "work", fail)
+    with pytest.raises(SystemExit, match=f"attention_lab.train: .*{message}"):
+        train.main(["--config", str(config), "--out", str(tmp_path / "out")])
 
 
 def test_bfloat16_and_others_call_the_model(config, tmp_path):

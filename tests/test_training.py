@@ -244,3 +244,10 @@ def test_evaluate_is_without_dropout_and_the_same_in_float64():
     model = CharModel(ModelConfig(4, n_embd=8, n_head=2, dropout=0.5))
     assert evaluate(model.train(), IDS) == evaluate(model.eval(), IDS)
     assert evaluate(model.double(), IDS) == pytest.approx(evaluate(model.float(), IDS), abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["steps", "batch_size", "warmup", "seed"])
+@pytest.mark.parametrize("value", [1e1, float("inf"), float("nan")])
+def test_a_count_that_is_no_whole_number_is_refused_by_name(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be a whole number, not {value}"):
+        Recipe(**({"steps": 20, "batch_size": 4, "lr": 0.1} | {name: value}))

@@ -39,8 +39,14 @@ def chapters(root: Path = ROOT) -> list[Path]:
 
 
 def read(path: Path) -> Any:
-    """The notebook as it is stored, with an id for each cell that has none and Unix line ends."""
-    nb = nbformat.v4.reads(path.read_text(encoding="utf-8"))
+    """The notebook as it is stored, with an id for each cell that has none and Unix line ends.
+
+    Raises ``ValueError``, by the file's name, for what is no notebook (a merge left undone, say).
+    """
+    try:
+        nb = nbformat.v4.reads(path.read_text(encoding="utf-8"))
+    except (ValueError, AttributeError) as error:
+        raise ValueError(f"{path.name}: no notebook: {error}") from None
     for cell in nb.cells:
         cell.source = cell.source.replace("\r\n", "\n")
     name_cells(nb.cells)

@@ -1,8 +1,6 @@
-"""The whole book as one PDF, with page numbers: the single-page build, printed by Chromium.
+"""The whole book as one PDF, with page numbers: the single-page build, printed by Chromium."""
 
-python tools/pdf.py [FILE]
-"""
-
+import argparse
 import shutil
 import subprocess
 import sys
@@ -68,7 +66,10 @@ def write(page_file: Path, pdf: Path) -> None:
 
 
 def main() -> None:
-    pdf = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "_build" / "attention_lab.pdf"
+    parser = argparse.ArgumentParser(description=__doc__)
+    default = ROOT / "_build" / "attention_lab.pdf"
+    parser.add_argument("file", nargs="?", type=Path, default=default, help=f"default: {default}")
+    pdf: Path = parser.parse_args().file
     pdf.parent.mkdir(parents=True, exist_ok=True)
     write(build(), pdf)
     print(f"The book is in {pdf}")

@@ -108,6 +108,8 @@ def store(path: Path, run: Run, chars: str) -> None:
 
 def load(path: Path) -> Checkpoint:
     """Read what `store` wrote. Raises CheckpointError for anything else, FileNotFoundError."""
+    if path.is_dir():
+        raise CheckpointError(f"{path}: a folder, not a checkpoint")
     try:
         with safe_open(path, framework="pt") as file:
             text: dict[str, str] = file.metadata() or {}

@@ -34,6 +34,11 @@ class ModelConfig:
         for name, least in (("vocab_size", 1), ("n_embd", 1), ("block_size", 1), ("n_layer", 1)):
             self._at_least(name, least)
         self._at_least("n_head", 0)
+        for name in ("feed_forward", "residual", "causal"):
+            self._is_a(name, "True or False", bool)
+        self._is_a("seed", "a whole number", int)
+        for name in ("embedding_std", "dropout"):
+            self._is_a(name, "a number", int, float)
         for name, allowed in (("positions", get_args(Positions)), ("norm", get_args(Norm))):
             if getattr(self, name) not in allowed:
                 choice = " or ".join(map(repr, allowed))
@@ -44,10 +49,14 @@ class ModelConfig:
             raise ValueError(f"embedding_std must be above 0 and finite, not {self.embedding_std}")
         self._check_heads()
 
-    def _at_least(self, name: str, least: int) -> None:
+    def _is_a(self, name: str, what: str, *kinds: type) -> None:
         value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise ValueError(f"{name} must be a whole number, not {value!r}")
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise ValueError(f"{name} must be {what}, not {value!r}")
+
+    def _at_least(self, name: str, least: int) -> None:
+        self._is_a(name, "a whole number", int)
+        value = getattr(self, name)
         if value < least:
             raise ValueError(f"{name} must be at least {least}, not {value}")
 

@@ -61,7 +61,7 @@ def load_text() -> str:
 def cache_path() -> Path:
     """Where the text is cached: in the folder ATTENTION_LAB_CACHE, else the user's cache folder."""
     folder = os.environ.get("ATTENTION_LAB_CACHE") or user_cache_dir("attention-lab")
-    return Path(folder) / "tinyshakespeare.txt"
+    return Path(folder).expanduser() / "tinyshakespeare.txt"
 
 
 def _read(path: Path) -> bytes:
@@ -124,10 +124,12 @@ def _how_to_mend(path: Path, cached: str, rebuilt: str, downloaded: str) -> str:
 class CharTokenizer:
     """A character is a token; its id is its place among the sorted characters of `text`.
 
-    Raises ValueError for an empty text.
+    Raises ValueError for an empty text, TypeError for what is no text.
     """
 
     def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise TypeError(f"a vocabulary is made from a text, a str, not {type(text).__name__}")
         if not text:
             raise ValueError("the text is empty: a vocabulary needs at least one character")
         self.chars = sorted(set(text))

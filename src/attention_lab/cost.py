@@ -32,14 +32,19 @@ def score_bytes(T: int, bytes_per_entry: int = 2, *, n_head: int = 1, n_layer: i
     for name, number in numbers.items():
         if number < 1:
             raise ValueError(f"{name} must be at least 1, not {number}")
+        if number % 1:
+            raise ValueError(f"{name} must be a whole number, not {number}")
+    T, bytes_per_entry, n_head, n_layer = map(int, numbers.values())  # numpy's would overflow
     return T * T * bytes_per_entry * n_head * n_layer
 
 
-def longest(budget: int, bytes_per_entry: int = 2, *, n_head: int = 1, n_layer: int = 1) -> int:
+def longest(budget: float, bytes_per_entry: int = 2, *, n_head: int = 1, n_layer: int = 1) -> int:
     """The largest T whose matrices fit into ``budget`` bytes; 0 when not even T = 1 fits."""
     if budget < 0:
         raise ValueError(f"budget must be at least 0 bytes, not {budget}")
-    return math.isqrt(budget // score_bytes(1, bytes_per_entry, n_head=n_head, n_layer=n_layer))
+    return math.isqrt(
+        int(budget) // score_bytes(1, bytes_per_entry, n_head=n_head, n_layer=n_layer)
+    )
 
 
 def human_bytes(n: float) -> str:

@@ -152,8 +152,14 @@ class KeyValueCache:
         return 0 if self._pair is None else sum(z.numel() * z.element_size() for z in self._pair)
 
     def extend(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Add k and v (B, n_kv_head, T, hs) of new positions, and return all: (.., S, hs) twice."""
+        """Add k and v (B, n_kv_head, T, hs) of new positions, and return all: (.., S, hs) twice.
+
+        Raises ValueError when what was kept is of other sequences or heads: it takes a new cache.
+        """
         if self._pair is not None:
+            kept, new = tuple(self._pair[0].shape), tuple(k.shape)
+            if kept[:-2] + kept[-1:] != new[:-2] + new[-1:]:
+                raise ValueError(f"the cache keeps (B, n_kv_head, S, hs) = {kept}, and got {new}")
             k, v = (torch.cat(pair, dim=-2) for pair in zip(self._pair, (k, v), strict=True))
         self._pair = k, v
         return k, v

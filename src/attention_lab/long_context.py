@@ -49,8 +49,8 @@ def block_sparse_attention(q: Tensor, k: Tensor, v: Tensor, block: int | None = 
     unless given: then a query looks at 2 √S keys at most, and time grows like T √S.
     Source: Child et al. 2019, the "fixed" pattern.
     """
-    size = math.isqrt(max(k.shape[-2] - 1, 0)) + 1 if block is None else block
-    T, S = _sizes(q, k, v, block=size)
+    T, S = _sizes(q, k, v, block=1 if block is None else block)
+    size = math.isqrt(max(S - 1, 0)) + 1 if block is None else block
     return stream(q, k, v, lambda: _sparse_tiles(T, S, size, q.device))
 
 

@@ -122,12 +122,13 @@ def _check_ids(idx: Tensor, targets: Tensor | None, vocab_size: int) -> None:
         raise ValueError(f"targets must have the shape of idx, (B, T), not {shapes}")
     if idx.device.type != "cpu" or torch.compiler.is_compiling() or not idx.numel():
         return  # reading ids back would stall a GPU, and break a compiled graph
-    low, high = int(idx.min()), int(idx.max())
-    if low < 0 or high >= vocab_size:
-        wrong = low if low < 0 else high
-        raise ValueError(
-            f"id {wrong} is not one of the {vocab_size} characters, 0 to {vocab_size - 1}"
-        )
+    for ids in (idx,) if targets is None else (idx, targets):
+        low, high = int(ids.min()), int(ids.max())
+        if low < 0 or high >= vocab_size:
+            wrong = low if low < 0 else high
+            raise ValueError(
+                f"id {wrong} is not one of the {vocab_size} characters, 0 to {vocab_size - 1}"
+            )
 
 
 def _loss(logits: Tensor, targets: Tensor | None) -> Tensor | None:

@@ -28,7 +28,7 @@ from tqdm import trange
 
 from attention_lab import checkpoint
 from attention_lab.checkpoint import model_config, write_whole
-from attention_lab.corpus import CharTokenizer, load_text, split
+from attention_lab.corpus import CharTokenizer, CorpusError, load_text, split
 from attention_lab.model import CharModel, ModelConfig, generate
 from attention_lab.recipe import Recipe
 from attention_lab.training import Run, evaluate
@@ -44,8 +44,10 @@ def main(arguments: list[str] | None = None) -> None:
         dist.init_process_group("nccl" if options.device == "cuda" else "gloo")
     try:
         work(options, rank, n)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, CorpusError) as error:
         sys.exit(f"attention_lab.train: {error}")
+    except KeyboardInterrupt:
+        sys.exit("attention_lab.train: stopped; the same command goes on from the last checkpoint")
     finally:
         if n > 1:
             dist.destroy_process_group()
@@ -62,7 +64,12 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     add("--device", default="cpu", choices=["cpu", "cuda"])
     add("--bf16", action="store_true", help="multiply in bfloat16 (for GPUs that have it)")
     add("--compile", action="store_true", help="let torch.compile fuse the model's steps")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.sample < 0:
+        parser.error(f"--sample must be 0 or more, not {options.sample}")
+    if options.device == "cuda" and not torch.cuda.is_available():
+        parser.error("--device cuda: torch finds no GPU here")
+    return options
 
 
 def read_config(path: Path) -> tuple[dict[str, Any], Recipe, str, int]:
@@ -71,7 +78,7 @@ def read_config(path: Path) -> tuple[dict[str, Any], Recipe, str, int]:
     Raises ValueError for an unknown or missing name, OSError for a file that can't be read.
     """
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        found = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: not a TOML file: {error}") from None
     tables = {"model": ModelConfig, "training": Recipe}
@@ -93,8 +100,19 @@ def read_config(path: Path) -> tuple[dict[str, Any], Recipe, str, int]:
         raise ValueError(f"{path}: every must be a whole number, not {every!r}")
     if every < 1:
         raise ValueError(f"{path}: every must be at least 1, not {every}")
-    text = Path(path.parent, found["text"]).read_text("utf-8") if "text" in found else load_text()
+    text = read_text(path, found["text"]) if "text" in found else load_text()
     return found["model"], recipe, text, every
+
+
+def read_text(config: Path, name: Any) -> str:
+    """The text that a config names, without the mark that some editors put before it."""
+    if not isinstance(name, str):
+        raise ValueError(f"{config}: text must be a path in quotes, not {name!r}")
+    path = config.parent / name
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: not a text in UTF-8: {error}") from None
 
 
 def work(options: argparse.Namespace, rank: int, n: int) -> None:
@@ -112,6 +130,8 @@ def work(options: argparse.Namespace, rank: int, n: int) -> None:
     path = options.out / "checkpoint.safetensors"
     if path.exists():
         checkpoint.load(path).restore(run, chars)
+    if rank == 0:
+        options.out.mkdir(parents=True, exist_ok=True)
     log = Log(options.out / "history.json", run)
     model.train()
     first = run.steps_done
@@ -159,8 +179,11 @@ class Log:
             tuple[int, float, float]
         ] = []  # steps done, loss, seconds of training
         if run.steps_done and path.exists():
-            found = json.loads(path.read_text(encoding="utf-8"))["validation"]
-            self.validation = [(s, loss, t) for s, loss, t in found if s <= run.steps_done]
+            try:
+                found = json.loads(path.read_text(encoding="utf-8"))["validation"]
+                self.validation = [(s, loss, t) for s, loss, t in found if s <= run.steps_done]
+            except (ValueError, KeyError, TypeError) as error:
+                raise ValueError(f"{path}: no history of a run ({error!r}): remove it") from None
         self.seconds = self.validation[-1][2] if self.validation else 0.0
         self.sample = ""
         self.start = time.monotonic()
@@ -186,7 +209,6 @@ class Log:
             "validation": self.validation,
             "sample": self.sample,
         }
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(self.path, (json.dumps(history, indent=1) + "\n").encode())
 
 

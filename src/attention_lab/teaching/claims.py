@@ -8,7 +8,7 @@ import ast
 import math
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from decimal import ROUND_HALF_UP, Decimal
 from difflib import get_close_matches
 from functools import cache
@@ -57,10 +57,7 @@ def ledger() -> dict[str, Claim]:
     """All claims by id, in the documents' order. A malformed row raises ``ValueError``."""
     text = files(__package__).joinpath("claims.toml").read_text(encoding="utf-8")
     # Decimal keeps "2.00" apart from "2.0": the number of decimals is part of a "round" claim.
-    rows = [
-        Claim(**{**row, "sources": tuple(row.get("sources", ()))})
-        for row in tomllib.loads(text, parse_float=Decimal)["claim"]
-    ]
+    rows = [_claim(row) for row in tomllib.loads(text, parse_float=Decimal)["claim"]]
     titles: dict[tuple[str, str], str] = {}
     for row in rows:
         if row.doc not in DOCUMENTS:
@@ -72,12 +69,25 @@ def ledger() -> dict[str, Claim]:
             raise ValueError(f"claim {row.id}: unknown kind {row.kind!r}, expected one of {KINDS}")
         if (row.kind == "fact") != bool(row.sources):
             raise ValueError(f"claim {row.id}: sources belong to a fact, and each fact needs them")
+        if (row.value is None) != (row.kind in ("holds", "fact")):
+            raise ValueError(f"claim {row.id}: a value belongs to exact, round and approx, to each")
         if row.kind == "approx" and (row.abs is None) == (row.rel is None):
             raise ValueError(f"claim {row.id}: give exactly one of abs and rel")
     by_id = {row.id: row for row in rows}
     if len(by_id) != len(rows):
-        raise ValueError("two claims have the same id")
+        twice = sorted({row.id for row in rows if row is not by_id[row.id]})
+        raise ValueError(f"two claims have the same id: {', '.join(twice)}")
     return by_id
+
+
+def _claim(row: dict[str, Any]) -> Claim:
+    names = {field.name: field.default is MISSING for field in fields(Claim)}  # must it be there?
+    unknown = [name for name in row if name not in names]
+    missing = [name for name, needed in names.items() if needed and name not in row]
+    if unknown or missing:
+        where = row.get("id", "without an id")
+        raise ValueError(f"claim {where}: unknown fields {unknown}, missing fields {missing}")
+    return Claim(**{**row, "sources": tuple(row.get("sources", ()))})
 
 
 def check(id: str, value: Any) -> None:

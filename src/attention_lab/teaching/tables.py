@@ -94,7 +94,11 @@ def number_table(
 
 def _grid(numbers: Tensor | Sequence[Sequence[float]]) -> list[list[float]]:
     rows = numbers.tolist() if isinstance(numbers, Tensor) else numbers
-    return [[float(number) for number in row] for row in rows]
+    try:
+        return [[float(number) for number in row] for row in rows]
+    except TypeError:
+        found = tuple(numbers.shape) if isinstance(numbers, Tensor) else type(numbers).__name__
+        raise ValueError(f"give rows of numbers, one sequence and one head, not {found}") from None
 
 
 def _table(

@@ -14,6 +14,14 @@ class AnswerError(AssertionError):
 
 def call(answer: Callable[..., Any], *arguments: Any) -> Any:
     """What the answer returns; an unfinished one is told so."""
+    check_call(answer, *arguments)
+    found = answer(*arguments)
+    must(found is not None and found is not ..., "the function returns nothing yet")
+    return found
+
+
+def check_call(answer: Callable[..., Any], *arguments: Any) -> None:
+    """Whether the answer is a function that takes these."""
     must(callable(answer), f"give the function itself, not {answer!r}")
     if isfunction(answer):
         try:
@@ -21,9 +29,6 @@ def call(answer: Callable[..., Any], *arguments: Any) -> Any:
         except TypeError as error:
             given = f"the function is called with {len(arguments)} values"
             raise AnswerError(f"{given}: {error}") from None
-    found = answer(*arguments)
-    must(found is not None and found is not ..., "the function returns nothing yet")
-    return found
 
 
 def tensor(found: Any, shape: tuple[int, ...] | None = None) -> Tensor:
@@ -41,6 +46,8 @@ def number(found: Any) -> float:
         return float(found)
     except (TypeError, ValueError, RuntimeError):
         raise AnswerError(f"expected a number, not {type(found).__name__}") from None
+    except OverflowError:
+        raise AnswerError("expected a number that is not too large for a float") from None
 
 
 def must(condition: bool, otherwise: str) -> None:

@@ -39,6 +39,7 @@ def check_same_average(answer: Callable[[str, str], bool]) -> None:
         ("ab", "abab", True, "the average forgets the length: half a, half b in both"),
         ("ad", "bc", False, "a row can be anything: don't average letters"),
         ("aabbb", "aaabb", False, "two fifths are not three fifths"),
+        ("hou", "hoo", False, "one letter alike is not enough"),
     ):
         found = call(answer, a, b)
         must(isinstance(found, bool), f"give True or False, not {found!r}")
@@ -146,11 +147,11 @@ def check_masked_weights(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
         ),
         (F.softmax(hidden, dim=0), "softmax over the wrong axis: each row must add up to 1"),
     )
-    far = _double([[-1e300, 5]])  # (T, S)
+    far = _double([[torch.finfo(torch.float64).min, 5]])  # (T, S)
     found = tensor(call(answer, far, torch.tensor([[True, False]])), (1, 2))
     must(
         not found[0, 1].isfinite() or float(found[0, 1]) == 0,
-        "a hidden score outbids a visible one of -1e300: fill with -inf, not with a large number",
+        "a hidden score outbids a visible one of -1.8e308: fill with -inf, not with a large number",
     )
     high = _double([[0, 0, 1000]])  # (T, S)
     found = tensor(call(answer, high, torch.tensor([[True, True, False]])), (1, 3))

@@ -6,7 +6,14 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attention_lab.teaching.exercises._answers import call, must, number, praise, tensor
+from attention_lab.teaching.exercises._answers import (
+    call,
+    check_call,
+    must,
+    number,
+    praise,
+    tensor,
+)
 
 
 def check_count_triples(answer: Callable[[Tensor, int], Tensor]) -> None:
@@ -71,7 +78,7 @@ def check_mended_loss(answer: Callable[[Tensor, Tensor, float], float]) -> None:
 
 def check_equal_width(answer: Callable[[int], int | None]) -> None:
     """Chapter 02: ``equal_width(vocab_size)``: the split model as large as the table, or None."""
-    must(callable(answer), f"give the function itself, not {answer!r}")
+    check_call(answer, 65)
     for V in (65, 101, 7, 50_257):
         found = answer(V)
         must(found is not None, f"for {V} characters there is a width (is anything returned?)")

@@ -110,7 +110,7 @@ def check_layers_needed(answer: Callable[[int, int], int]) -> None:
     for T, window in ((9, 2), (4, 4), (5, 4), (10, 4), (11, 4), (100, 20), (131_072, 4_096)):
         found, right = number(call(answer, T, window)), -(-(T - 1) // (window - 1))
         case = f"T = {T:,}, window = {window:,}"
-        must(found == int(found), f"{case}: layers are whole numbers, and {found:.2f} is none")
+        must(found.is_integer(), f"{case}: layers are whole numbers, and {found:.2f} is none")
         by_window = math.ceil(T / window), math.ceil((T - 1) / window)
         must(
             window > 2 or found == right or found not in by_window,

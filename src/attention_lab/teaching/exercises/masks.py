@@ -16,6 +16,7 @@ def check_make_gaps(answer: Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor
     """Chapter 10: ``f(ids (B, T), places (B,), blank) -> (x (B, T), letters (B,))``."""
     for B, T in ((3, 5), (4, 4)):
         ids = torch.arange(B * T).view(B, T) % BLANK  # (B, T)
+        ids[-1, -1] = ids[-1, 0]  # a letter that stands twice in its chunk: one of them is covered
         places = torch.arange(B).flip(0)  # (B,) one for each chunk
         before = ids.clone()
         found = call(answer, ids, places, BLANK)
