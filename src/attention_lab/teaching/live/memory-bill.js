@@ -173,6 +173,7 @@ if (!customElements.get("al-memory-bill")) {
 
     show() {
       const { values, error } = this.read();
+      if (values.T >= 1) this.length.setAttribute("aria-valuetext", commas(values.T));
       this.said.classList.toggle("error", error !== undefined);
       this.table.classList.toggle("void", error !== undefined);
       this.total.textContent = "";
@@ -185,7 +186,6 @@ if (!customElements.get("al-memory-bill")) {
         count(BigInt(T) * BigInt(T), "entr", "y", "ies"), count(bytes_per_entry, "byte"),
         count(n_head, "head"), count(n_layer, "layer"),
       ].join(" \u00d7 ");
-      this.length.setAttribute("aria-valuetext", commas(T));
       result.cards.forEach(({ share, full }, i) => {
         const row = this.rows[i];
         row.node.classList.toggle("over", share > 1);
