@@ -41,7 +41,7 @@ def test_scores_mask_and_temperature_travel_in_a_link(visit: BOOK) -> None:
     wanted = shown(figure)
     assert wanted != start
     figure.get_by_role("button", name="link to these numbers").click()
-    expect(figure.locator(".share [role=status]")).not_to_be_empty()
+    expect(figure.locator(".link [aria-live]")).not_to_be_empty()
     link = page.url
     assert "#al-" in link
     fresh(page, link.split("#")[0])

@@ -31,12 +31,13 @@ if (!window.AlFigure) {
     @media (hover: hover) { button:hover { background: var(--track); } }
     :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
     [aria-invalid="true"] { border-color: var(--error); box-shadow: 0 0 0 1px var(--error); }
-    .error { color: var(--error); font-weight: 600; }
+    .error { color: var(--error); font-weight: 600; overflow-wrap: anywhere; }
     table { border-spacing: 0; font-variant-numeric: tabular-nums; }
     th { font-weight: 600; }
     td { padding: 0; text-align: right; }
-    .try { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; margin: 10px 0 14px; }
-    .share { justify-content: end; margin: 10px 0 0; }
+    .try, .link { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; }
+    .try { margin: 10px 0 14px; }
+    .link { justify-content: end; margin-top: 10px; }
     .quiet { color: var(--quiet); font-size: 14px; }
     .spoken {
       position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
@@ -125,7 +126,7 @@ if (!window.AlFigure) {
     }
 
     static parse(text) {
-      const plain = text.trim().replace("\u2212", "-");
+      const plain = text.trim().replaceAll("\u2212", "-");
       const known = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(plain);
       return known && Math.abs(plain) <= 1e9 ? Number(plain) : NaN;
     }

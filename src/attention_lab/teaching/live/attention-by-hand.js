@@ -53,6 +53,7 @@ if (!customElements.get("al-attention-by-hand")) {
           border-top: 1px solid var(--line); border-radius: 0 0 10px 10px;
           background: var(--surface); font-variant-numeric: tabular-nums; overflow-wrap: anywhere;
         }
+        .link { margin-top: 26px; }
         @media (max-width: 480px) {
           .stage { column-gap: 8px; }
           caption, td[tabindex] { font-size: 14px; }

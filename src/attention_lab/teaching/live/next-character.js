@@ -8,7 +8,7 @@ if (!customElements.get("al-next-character")) {
         [role="status"] { min-height: 48px; margin-bottom: 10px; }
         ol { margin: 0; padding: 0; list-style: none; }
         li, .axis { display: grid; grid-template-columns: 28px 1fr 54px; gap: 8px; }
-        li { align-items: center; min-height: 28px; }
+        li { align-items: center; min-height: 34px; }
         li code { font-weight: 600; }
         .share { text-align: right; font-variant-numeric: tabular-nums; }
         .axis > span { grid-column: 2; display: flex; justify-content: space-between; }

@@ -25,7 +25,7 @@ if (!customElements.get("al-trained-model")) {
         .title { margin-bottom: 2px; font-weight: 600; }
         ol { margin: 0; padding: 0; list-style: none; }
         li { display: grid; grid-template-columns: 28px 1fr 54px; gap: 8px; }
-        li { align-items: center; min-height: 28px; }
+        li { align-items: center; min-height: 34px; }
         li code { font-weight: 600; }
         .share { text-align: right; }
         .models, table { font-variant-numeric: tabular-nums; }
