@@ -70,7 +70,7 @@ if (!window.AlShare) {
     }
 
     row() {
-      const { h } = AlFigure;
+      const { h, button } = AlFigure;
       const said = h("span", { class: "quiet", "aria-live": "polite" });
       const click = () => {
         const link = this.link();
@@ -79,8 +79,8 @@ if (!window.AlShare) {
         copied.then(() => "Copied.", () => "It is in the address bar now.")
           .then((text) => said.replaceChildren(text));
       };
-      const button = h("button", { type: "button", click }, "link to these numbers");
-      this.figure.frame.append(h("div", { class: "link" }, button, said));
+      this.figure.frame.append(
+        h("div", { class: "link" }, button("link to these numbers", click), said));
     }
   };
 }
