@@ -38,7 +38,7 @@ if (!window.AlShare) {
       if (typeof AlShare.held(control) === "boolean") return typeof value === "boolean";
       const twin = control.cloneNode(true);
       twin.value = value;
-      return twin.value === value;
+      return twin.value === value && twin.selectedIndex !== -1;
     }
 
     static put(control, value) {

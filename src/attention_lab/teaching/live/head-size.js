@@ -65,7 +65,7 @@ if (!customElements.get("al-head-size")) {
       this.degree = h("span", { "aria-hidden": "true" });
       this.asker = h("select", { id: "asker", change },
         data.names.map((name, i) => h("option", { value: i }, name)));
-      this.said = h("p", {});
+      this.said = h("p", { id: "said" });
       this.sides = ["Scores as they are", ""].map((title) => this.side(title));
       this.rows = data.names.map((name) => this.row(name));
       this.asked = h("th", { scope: "col" });
