@@ -145,7 +145,7 @@ KINDS = {
         lambda: head_size(Q, K, "thousand"),
         lambda: head_size(10 * Q, 10 * K, "mwqgMWQG"),
         lambda text: head_size(Q[:2, :4], K[:2, :4], [text, "y"], 4),
-        (slid("Home"), slid("ArrowRight"), slid("End")),
+        (slid("Home"), *8 * [slid("ArrowRight")]),
     ),
     "memory_bill": Kind(
         lambda: memory_bill(100_000, models=MODELS),

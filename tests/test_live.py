@@ -84,12 +84,13 @@ def test_the_keyboard_reaches_everything_and_the_pages_shortcuts_stay_out(
 @pytest.mark.browser
 def test_taps_work_every_button_box_and_slider(phone: Page, kind: Kind) -> None:
     figure = mount(phone, kind.make())
-    states = [state(figure)]
-    for control in figure.locator("button, [type=checkbox], [type=range]").all():
-        control.tap()
-        states.append(state(figure))
-    assert any(now != states[0] for now in states)
-    assert not re.search(r"NaN|undefined|null|Infinity", str(states))
+    for sort in ("[type=checkbox]", "[type=range]", "button"):
+        states = [state(figure)]
+        for control in figure.locator(sort).all():
+            control.tap(position={"x": 8, "y": 12})
+            states.append(state(figure))
+        assert len(states) == 1 or any(now != states[0] for now in states), sort
+        assert not re.search(r"NaN|undefined|null|Infinity", str(states))
 
 
 @pytest.mark.browser

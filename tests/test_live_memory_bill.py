@@ -143,6 +143,14 @@ def test_edits_examples_and_reset(page: Page) -> None:
 
 
 @pytest.mark.browser
+def test_an_example_of_any_name_works(page: Page) -> None:
+    name = '<img src=x onerror=alert(1)>"</script>'
+    figure = mount(page, memory_bill(models={name: (1, 1, 6)}))
+    figure.get_by_role("button", name=name).click()
+    assert total(figure) == "72 bytes"
+
+
+@pytest.mark.browser
 def test_the_slider_sets_the_length_and_follows_it(page: Page) -> None:
     figure = mount(page, BILL)
     slider, length = figure.get_by_role("slider"), figure.get_by_label("Length T")

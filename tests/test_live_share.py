@@ -130,6 +130,8 @@ def test_a_link_that_does_not_fit_changes_nothing(
         for odd in (None, 7, 1e300, [], {}, [value], "odd" if isinstance(value, bool) else True):
             follow(figure, {name: [*good[name][:place], odd, *good[name][place + 1 :]]})
             assert state(figure) == start, (place, odd)
+    fresh(figure.page, make_link(figure)[:-9])
+    assert state(figure) == start
     follow(figure, good)
     assert state(figure) != start
     assert held_by(make_link(figure)) == good
