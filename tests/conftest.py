@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -54,8 +55,8 @@ def failure_of(request: Request) -> list[str]:
     return [] if gone else [f"request failed: {request.url} ({request.failure})"]
 
 
-@pytest.fixture
-def page(context: BrowserContext) -> Iterator[Page]:
+@contextmanager
+def watched(context: BrowserContext) -> Iterator[Page]:
     """A page whose console errors and failed requests fail the test at its end."""
     page = context.new_page()
     faults: list[str] = []
@@ -64,6 +65,23 @@ def page(context: BrowserContext) -> Iterator[Page]:
     page.on("requestfailed", lambda request: faults.extend(failure_of(request)))
     yield page
     assert not faults, f"the page reported: {faults}"
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    """A page that reports its faults."""
+    with watched(context) as page:
+        yield page
+
+
+@pytest.fixture
+def phone(browser: Browser) -> Iterator[Page]:
+    """The same on a phone: narrow, and worked by touch."""
+    size = {"width": 360, "height": 640}
+    context = browser.new_context(offline=True, has_touch=True, viewport=size)
+    with watched(context) as page:
+        yield page
+    context.close()
 
 
 @pytest.fixture(scope="session")

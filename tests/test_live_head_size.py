@@ -5,31 +5,18 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Locator, Page, expect
+from live_page import KINDS, K, Q, cells, compute, mount, said
+from playwright.sync_api import Locator, Page
 
 from attention_lab.attention import attend
 from attention_lab.teaching import head_size
 from attention_lab.teaching.live import LiveFigure
-from attention_lab.teaching.live.figure import _script
 from attention_lab.teaching.live.numbers import shown
 
 WORD = "thousand"
-Q, K = torch.randn(2, 8, 256, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-FIGURE = head_size(Q, K, WORD)
+FIGURE = KINDS["head_size"].make()
 DRAWS = [torch.tensor(FIGURE.data[name], dtype=torch.float64) for name in ("q", "k")]  # (T, D)
 SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
-
-
-def mount(page: Page, *figures: LiveFigure, theme: str = "light") -> Locator:
-    """The page with these figures; returns the first."""
-    body = "".join(figure._repr_html_() for figure in figures)
-    page.set_content(
-        f'<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">'
-        f"<title>Figure</title></head><body><main><h1>Figure</h1>"
-        f"{body}</main></body></html>"
-    )
-    return page.locator("main > al-head-size").first
 
 
 def expected(size: int, scale: float | None) -> tuple[float, torch.Tensor]:
@@ -39,16 +26,9 @@ def expected(size: int, scale: float | None) -> tuple[float, torch.Tensor]:
     return (factor * q @ k.T).std(correction=0).item(), attend(q, k, k, scale=scale)[1]
 
 
-def said(figure: Locator) -> str:
-    return figure.get_by_role("status").inner_text()
-
-
 def weights(figure: Locator) -> list[list[str]]:
     """The two columns of the table, as they stand: without and with the scale."""
-    rows = figure.locator("tbody tr").evaluate_all(
-        "rows => rows.map(r => [...r.querySelectorAll('td')].map(t => t.innerText.trim()))"
-    )
-    return [list(column) for column in zip(*rows, strict=True)]
+    return [list(column) for column in zip(*cells(figure.locator("tbody tr")), strict=True)]
 
 
 # ---------------------------------------------------------------- in Python
@@ -70,15 +50,9 @@ def test_the_static_result_has_a_line_a_head_size() -> None:
         assert line[1:] == [shown(x) for x in (plain[0], scaled[0], *largest)]
 
 
-def test_html_is_ascii_small_without_ids_and_the_same_each_time() -> None:
-    html = FIGURE._repr_html_()
-    assert html.isascii()
-    assert len(html) < 45_000
-    assert " id=" not in html.split("<script>")[0]
-    assert len(_script(FIGURE.tag)) < 20_000
-    assert "</script" not in _script(FIGURE.tag).lower()
+def test_numbers_are_rounded_light_and_not_mutated() -> None:
     before = Q.clone(), K.clone()
-    assert head_size(Q, K, WORD)._repr_html_() == html
+    assert len(head_size(Q, K, WORD)._repr_html_()) < 45_000
     assert torch.equal(Q, before[0])
     assert torch.equal(K, before[1])
     assert head_size(torch.tensor([[0.126], [-0.004]]), torch.ones(2, 1), "ab", 1).data["q"] == [
@@ -111,14 +85,9 @@ def test_bad_input_is_refused_by_name(make: Callable[[], LiveFigure], message: s
 
 @pytest.mark.browser
 def test_every_head_size_equals_the_package(page: Page) -> None:
-    mount(page, FIGURE)
     for scale in (1.0, None):
         inputs = [{"size": size, "scale": scale or size**-0.5} for size in SIZES]
-        results = page.evaluate(
-            "([data, inputs]) => inputs.map((input) => "
-            "customElements.get('al-head-size').compute({ ...data, ...input }))",
-            [FIGURE.data, inputs],
-        )
+        results = compute(page, FIGURE, [{**FIGURE.data, **given} for given in inputs])
         for size, result in zip(SIZES, results, strict=True):
             spread, rows = expected(size, scale)
             found = torch.tensor(result["weights"], dtype=torch.float64)
@@ -167,14 +136,13 @@ def test_the_dots_lie_where_the_scores_are(page: Page) -> None:
         assert [i for i, mark in enumerate(marked) if mark == "asker"] == list(range(16, 24))
 
 
-# ---------------------------------------------------------------- where and how it is shown
+# ---------------------------------------------------------------- what the reader does
 
 
 @pytest.mark.browser
 def test_it_works_by_keyboard_alone(page: Page) -> None:
     figure = mount(page, FIGURE)
     page.keyboard.press("Tab")
-    page.evaluate("() => { document.onkeydown = () => { document.title = 'stolen'; }; }")
     page.keyboard.press("ArrowRight")
     assert said(figure).startswith("Head size 128: ")
     page.keyboard.press("Home")
@@ -182,54 +150,12 @@ def test_it_works_by_keyboard_alone(page: Page) -> None:
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
     assert figure.locator("thead th").first.inner_text() == "h asks"
-    assert page.title() == "Figure"
 
 
 @pytest.mark.browser
-def test_two_on_a_page_work_on_their_own_and_small_ones_too(page: Page) -> None:
-    small = head_size(Q[:2, :4], K[:2, :4], ["<b>", "y"], 4)
-    mount(page, FIGURE, small)
-    first, second = page.locator("main > al-head-size").all()
-    second.get_by_role("slider").fill("0")
-    assert said(second).startswith("Head size 1: ")
-    assert said(first).startswith("Head size 64: ")
-    assert second.get_by_role("slider").get_attribute("max") == "2"
-    assert second.locator("thead th").first.inner_text() == "<b> asks"
-
-
-@pytest.mark.browser
-def test_without_javascript_the_static_result_shows(browser: Browser) -> None:
-    context = browser.new_context(java_script_enabled=False, offline=True)
-    pre = mount(context.new_page(), FIGURE).locator("pre")
-    assert pre.is_visible()
-    assert pre.inner_text() == FIGURE.static
-    context.close()
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing(page: Page, theme: str) -> None:
-    page.emulate_media(reduced_motion="reduce")
-    mount(page, FIGURE, FIGURE, theme=theme)
-    expect(page.locator(".al.dark")).to_have_count(2 if theme == "dark" else 0)
-    results = Axe().run(page)
-    assert results.violations_count == 0, results.generate_report()
-
-
-@pytest.mark.browser
-def test_it_fits_a_phone_and_holds_its_place(page: Page) -> None:
-    page.set_viewport_size({"width": 360, "height": 640})
-    figure = mount(page, FIGURE)
-    table = figure.get_by_role("table")
-    places = set()
-    for step in range(9):
-        figure.get_by_role("slider").fill(str(step))
-        places.add(str(table.bounding_box()))
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    assert len(places) == 1
-    inside = """figure => {
-        const edge = figure.getBoundingClientRect().right;
-        const nodes = figure.shadowRoot.querySelectorAll("table, td, th, input, select, p, i");
-        return [...nodes].every((node) => node.getBoundingClientRect().right <= edge);
-    }"""
-    assert figure.evaluate(inside)
+def test_a_small_one_has_fewer_steps(page: Page) -> None:
+    figure = mount(page, head_size(Q[:2, :4], K[:2, :4], ["<b>", "y"], 4))
+    figure.get_by_role("slider").fill("0")
+    assert said(figure).startswith("Head size 1: ")
+    assert figure.get_by_role("slider").get_attribute("max") == "2"
+    assert figure.locator("thead th").first.inner_text() == "<b> asks"

@@ -8,20 +8,16 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Locator, Page, expect
+from live_page import KINDS, SCORES, cells, compute, mount, said
+from playwright.sync_api import Locator, Page
 from torch import Tensor
 
 from attention_lab.attention import attend, causal_mask
 from attention_lab.teaching import attention_graph, mask_graph
 from attention_lab.teaching.live import LiveFigure
-from attention_lab.teaching.live.figure import _script
 from attention_lab.teaching.live.numbers import shown
 
-SCORES = torch.tensor(
-    [[0.5, 2.0, -1.0], [1.0, -0.5, 0.25], [2.5, -1.5, 0.75]], dtype=torch.float64
-)  # (T, T)
-FIGURE = mask_graph(SCORES, causal_mask(3), "hou")
+FIGURE = KINDS["mask_graph"].make()
 AT_FIRST = "u takes 0.84 of h, 0.02 of o, 0.15 of itself."
 
 
@@ -31,24 +27,8 @@ def weights_of(scores: Tensor, mask: Tensor) -> Tensor:
     return attend(scores, one_hot, one_hot, mask, scale=1.0)[1]
 
 
-def mount(page: Page, *figures: LiveFigure, theme: str = "light") -> Locator:
-    """The page with these figures; returns the first."""
-    body = "".join(figure._repr_html_() for figure in figures)
-    page.set_content(
-        f'<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">'
-        f"<title>Figure</title></head><body><main><h1>Figure</h1>{body}</main></body></html>"
-    )
-    return page.locator("al-mask-graph").first
-
-
-def said(figure: Locator) -> str:
-    return figure.locator("#said").inner_text()
-
-
-def table(figure: Locator) -> list[list[str]]:
-    return figure.locator("tbody tr").evaluate_all(
-        "rows => rows.map(r => [...r.querySelectorAll('button')].map(b => b.innerText))"
-    )
+def weights(figure: Locator) -> list[list[str]]:
+    return cells(figure.locator("tbody tr"))
 
 
 def entry(figure: Locator, t: str, s: str) -> Locator:
@@ -84,13 +64,7 @@ def test_the_static_result_holds_weights_and_the_number_of_arrows() -> None:
     assert "nan" not in nobody
 
 
-def test_html_is_ascii_small_without_ids_and_the_same_each_time() -> None:
-    assert FIGURE._repr_html_().isascii()
-    assert " id=" not in FIGURE._repr_html_().split("<script>")[0]
-    script = _script(FIGURE.tag)
-    assert len(script) < 20_000
-    assert "</script" not in script.lower()
-    assert "<!--" not in script
+def test_lists_do_as_well_as_tensors() -> None:
     again = mask_graph(SCORES.tolist(), causal_mask(3).tolist(), ["h", "o", "u"])
     assert again._repr_html_() == FIGURE._repr_html_()
 
@@ -138,7 +112,6 @@ def test_a_mask_of_numbers_is_refused() -> None:
 
 @pytest.mark.browser
 def test_weights_equal_attend_on_many_scores_and_masks(page: Page) -> None:
-    mount(page, FIGURE)
     draw, generator = random.Random(0), torch.Generator().manual_seed(0)
     inputs = []
     for _ in range(100):
@@ -146,10 +119,8 @@ def test_weights_equal_attend_on_many_scores_and_masks(page: Page) -> None:
         scores = size * torch.randn(T, T, generator=generator, dtype=torch.float64)  # (T, T)
         mask = torch.rand(T, T, generator=generator) < draw.choice([0.0, 0.3, 0.7, 1.0])  # (T, T)
         inputs.append((scores, mask))
-    results = page.evaluate(
-        "inputs => inputs.map((data) => customElements.get('al-mask-graph').compute(data))",
-        [{"scores": s.tolist(), "mask": m.tolist()} for s, m in inputs],
-    )
+    data = [{"scores": s.tolist(), "mask": m.tolist()} for s, m in inputs]
+    results = compute(page, FIGURE, data)
     for (scores, mask), result in zip(inputs, results, strict=True):
         found = torch.tensor(result["weights"], dtype=torch.float64)  # (T, T)
         assert torch.allclose(found, weights_of(scores, mask), atol=1e-12)
@@ -192,7 +163,7 @@ def test_arrows_are_those_of_the_static_graph(page: Page, T: int) -> None:
 def test_the_page_shows_at_first_what_the_static_result_says(page: Page) -> None:
     figure = mount(page, FIGURE)
     lines = [re.split(r"  +", line) for line in repr(FIGURE).splitlines()[1:4]]
-    assert table(figure) == [line[1:] for line in lines]
+    assert weights(figure) == [line[1:] for line in lines]
     assert figure.locator("caption").inner_text() == "6 of 9 arrows. Rows ask."
     assert list(widths(figure)) == ["h → h", "h → o", "o → o", "h → u", "o → u", "u → u"]
     assert said(figure) == AT_FIRST
@@ -204,16 +175,16 @@ def test_table_and_graph_follow_each_entry(page: Page) -> None:
     for t, s in ((2, 0), (0, 2), (1, 1), (2, 0), (0, 0)):
         entry(figure, "hou"[t], "hou"[s]).click()
         mask[t, s] = ~mask[t, s]
-        weights = weights_of(SCORES, mask)  # (T, T)
-        assert table(figure) == [
+        expected = weights_of(SCORES, mask)  # (T, T)
+        assert weights(figure) == [
             [shown(w) if look else "0" for w, look in zip(row, looks, strict=True)]
-            for row, looks in zip(weights.tolist(), mask.tolist(), strict=True)
+            for row, looks in zip(expected.tolist(), mask.tolist(), strict=True)
         ]
-        expected = {
-            f"{'hou'[j]} → {'hou'[i]}": max(0.8, 8 * weights[i, j].item())
+        arrows = {
+            f"{'hou'[j]} → {'hou'[i]}": max(0.8, 8 * expected[i, j].item())
             for i, j in mask.nonzero().tolist()
         }
-        assert widths(figure) == pytest.approx(expected, abs=0.01)
+        assert widths(figure) == pytest.approx(arrows, abs=0.01)
         pressed = entry(figure, "hou"[t], "hou"[s]).get_attribute("aria-pressed")
         assert pressed == str(mask[t, s].item()).lower()
         assert figure.locator("caption").inner_text().startswith(f"{int(mask.sum())} of 9")
@@ -224,12 +195,12 @@ def test_a_row_masked_whole_shows_zeros_and_says_so(page: Page) -> None:
     figure = mount(page, FIGURE)
     for s in "hou":
         entry(figure, "u", s).click()
-    assert table(figure)[2] == ["0", "0", "0"]
+    assert weights(figure)[2] == ["0", "0", "0"]
     assert said(figure) == "u may look at nobody: all its weights are 0, and it takes home 0."
     assert list(widths(figure)) == ["h → h", "h → o", "o → o"]
     assert "NaN" not in figure.inner_text()
     press(figure, "nobody")
-    assert table(figure) == [["0"] * 3] * 3
+    assert weights(figure) == [["0"] * 3] * 3
     assert widths(figure) == {}
     assert figure.get_by_role("img").get_attribute("aria-label") == "Graph. Arrows: none"
 
@@ -239,7 +210,7 @@ def test_the_buttons_set_the_mask(page: Page) -> None:
     start = causal_mask(3)  # (T, T)
     start[2, 1] = False
     figure = mount(page, mask_graph(SCORES, start, "hou"))
-    first = table(figure)
+    first = weights(figure)
     for name, mask in {
         "causal": causal_mask(3),
         "everybody": torch.ones(3, 3, dtype=torch.bool),
@@ -252,10 +223,10 @@ def test_the_buttons_set_the_mask(page: Page) -> None:
         )
         assert pressed == mask.flatten().tolist(), name
     press(figure, "reset")
-    assert table(figure) == first
+    assert weights(figure) == first
     entry(figure, "u", "o").click()
     press(figure, "reset")
-    assert table(figure) == first, "the given mask itself was changed"
+    assert weights(figure) == first, "the given mask itself was changed"
 
 
 @pytest.mark.browser
@@ -281,7 +252,6 @@ def test_it_works_by_keyboard_alone(page: Page) -> None:
     key = page.keyboard.press
     for _ in range(6):
         key("Tab")  # five buttons, then the table
-    page.evaluate("() => { document.onkeydown = () => { document.title = 'stolen'; }; }")
     assert said(figure) == "h takes 1.00 of itself."
     for name in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight"):
         key(name)  # the edge holds
@@ -295,71 +265,7 @@ def test_it_works_by_keyboard_alone(page: Page) -> None:
     assert said(figure).startswith("No arrow from u to o")
     key("Home")
     assert said(figure).startswith("o takes 0.82 of h")
-    outline = "node => getComputedStyle(node.getRootNode().activeElement).outlineStyle"
-    assert figure.locator("#said").evaluate(outline) == "solid"
-    assert page.title() == "Figure", "the page's own shortcuts saw keys meant for the figure"
     key("Tab")
     key("Shift+Tab")
     key("Space")
     assert said(figure).startswith("No arrow from h to o"), "the table forgot where the reader was"
-
-
-@pytest.mark.browser
-def test_two_figures_on_a_page_work_on_their_own(page: Page) -> None:
-    mount(page, FIGURE, mask_graph(TWO, causal_mask(2), "ab"))
-    both = page.locator("al-mask-graph")
-    press(both.nth(1), "everybody")
-    assert table(both.nth(1)) == [["0.50", "0.50"], ["0.50", "0.50"]]
-    assert table(both.nth(0))[0] == ["1.00", "0", "0"]
-
-
-# ---------------------------------------------------------------- where and how it is shown
-
-
-@pytest.mark.browser
-def test_without_javascript_the_static_result_shows(browser: Browser) -> None:
-    context = browser.new_context(java_script_enabled=False, offline=True)
-    pre = mount(context.new_page(), FIGURE).locator("pre")
-    assert pre.is_visible()
-    assert pre.inner_text() == FIGURE.static
-    context.close()
-
-
-@pytest.mark.browser
-def test_hostile_names_stay_text(page: Page) -> None:
-    name = '<img src=x onerror=alert(1)>"</script>'
-    figure = mount(page, mask_graph(TWO, causal_mask(2), [name, "b"]))
-    assert page.locator("img").count() == 0
-    assert name in said(figure)
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing(page: Page, theme: str) -> None:
-    page.emulate_media(reduced_motion="reduce")
-    figure = mount(page, FIGURE, FIGURE, theme=theme)
-    expect(page.locator(".al.dark")).to_have_count(2 if theme == "dark" else 0)
-    for name in ("everybody", "only itself", "nobody", "causal"):
-        press(figure, name)
-        results = Axe().run(page)
-        assert results.violations_count == 0, results.generate_report()
-
-
-@pytest.mark.browser
-def test_it_fits_a_phone_and_holds_its_place(page: Page) -> None:
-    page.set_viewport_size({"width": 360, "height": 640})
-    figure = mount(page, mask_graph(torch.zeros(6, 6), causal_mask(6), "mouths"))
-    place, size = figure.get_by_role("table").bounding_box(), figure.bounding_box()
-    for name in ("everybody", "nobody", "only itself", "causal"):
-        press(figure, name)
-        assert figure.get_by_role("table").bounding_box() == place
-        assert figure.bounding_box() == size
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    sizes = [b.bounding_box() for b in figure.get_by_role("button").all()]
-    assert all(b and b["width"] >= 44 and b["height"] >= 40 for b in sizes)
-    inside = """figure => {
-        const edge = figure.getBoundingClientRect().right;
-        const nodes = figure.shadowRoot.querySelectorAll("table, td, th, button, svg, p");
-        return [...nodes].every((node) => node.getBoundingClientRect().right <= edge);
-    }"""
-    assert figure.evaluate(inside)

@@ -1,10 +1,11 @@
 // In the book, a figure offers a link that carries its state, so that a teacher can send it. The
-// state is what its controls hold, in their order; a link for other controls is passed over.
+// state is what its controls hold, in their order; a link that does not fit them is passed over.
 if (!window.AlShare) {
   const MARK = "#al-";
   const CONTROLS = "input, textarea, select, [aria-pressed]";
-  const encode = (value) => btoa(String.fromCharCode(...new TextEncoder().encode(
-    JSON.stringify(value)))).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+  const encode = (value) => btoa(Array.from(new TextEncoder().encode(JSON.stringify(value)),
+    (byte) => String.fromCharCode(byte)).join("")).replace(/\+/g, "-").replace(/\//g, "_")
+    .replace(/=+$/, "");
   const decode = (text) => JSON.parse(new TextDecoder().decode(Uint8Array.from(
     atob(text.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0))));
 
@@ -29,7 +30,15 @@ if (!window.AlShare) {
 
     static held(control) {
       if (control.hasAttribute("aria-pressed")) return control.ariaPressed === "true";
-      return /checkbox|radio/.test(control.type) ? control.checked : control.value;
+      return control.type === "checkbox" ? control.checked : control.value;
+    }
+
+    // Whether a value is one that the control can hold: true or false, an option that it has.
+    static fits(control, value) {
+      if (typeof AlShare.held(control) === "boolean") return typeof value === "boolean";
+      const twin = control.cloneNode(true);
+      twin.value = value;
+      return twin.value === value && twin.selectedIndex !== -1;
     }
 
     static put(control, value) {
@@ -55,13 +64,14 @@ if (!window.AlShare) {
         return; // cut off on its way here
       }
       if (!Array.isArray(values) || values.length !== this.controls.length) return;
+      if (!values.every((value, i) => AlShare.fits(this.controls[i], value))) return;
       values.forEach((value, i) => AlShare.put(this.controls[i], value));
       this.figure.scrollIntoView({ block: "center" });
     }
 
     row() {
-      const { h } = AlFigure;
-      const said = h("span", { class: "quiet", role: "status" });
+      const { h, button } = AlFigure;
+      const said = h("span", { class: "quiet", "aria-live": "polite" });
       const click = () => {
         const link = this.link();
         history.replaceState(null, "", link);
@@ -69,8 +79,8 @@ if (!window.AlShare) {
         copied.then(() => "Copied.", () => "It is in the address bar now.")
           .then((text) => said.replaceChildren(text));
       };
-      const button = h("button", { type: "button", click }, "link to these numbers");
-      this.figure.frame.append(h("div", { class: "try share" }, button, said));
+      this.figure.frame.append(
+        h("div", { class: "link" }, button("link to these numbers", click), said));
     }
   };
 }

@@ -1,6 +1,9 @@
 // Attention by hand: every number on the way, and for each the numbers it was made from.
 if (!customElements.get("al-attention-by-hand")) {
-  const { h, stages, field, parse, read, number } = AlFigure;
+  const { h, button } = AlFigure;
+  const { stages, number } = AlNumbers;
+  const { field, parse, read } = AlFields;
+  const { named, cell } = AlGrid;
 
   // Each matrix: its caption, its two axes, and what one of its numbers is called.
   const MATRICES = {
@@ -53,6 +56,7 @@ if (!customElements.get("al-attention-by-hand")) {
           border-top: 1px solid var(--line); border-radius: 0 0 10px 10px;
           background: var(--surface); font-variant-numeric: tabular-nums; overflow-wrap: anywhere;
         }
+        .link { margin-top: 26px; }
         @media (max-width: 480px) {
           .stage { column-gap: 8px; }
           caption, td[tabindex] { font-size: 14px; }
@@ -69,8 +73,8 @@ if (!customElements.get("al-attention-by-hand")) {
       const [q, k, v] = [w_query, w_key, w_value].map((w) => product(x, w));
       const scores = product(q, columns(k));
       const masked = scores.map((row, i) => row.map((s, j) => (causal && j > i ? -Infinity : s)));
-      const rows = masked.map((row) => stages(row));
-      const [exps, weights] = [rows.map((row) => row.exps), rows.map((row) => row.weights)];
+      const staged = masked.map((row) => stages(row));
+      const [exps, weights] = ["exps", "weights"].map((name) => staged.map((row) => row[name]));
       return { ...inputs, q, k, v, scores, masked, exps, weights, out: product(weights, v) };
     }
 
@@ -123,7 +127,7 @@ if (!customElements.get("al-attention-by-hand")) {
       return [
         h("div", { class: "try" },
           h("label", {}, this.causal, "Causal mask: nobody looks ahead"),
-          h("button", { type: "button", click: () => this.reset() }, "reset")),
+          button("reset", () => this.reset())),
         this.steps,
         h("div", { role: "status" }, this.said),
       ];
@@ -135,45 +139,13 @@ if (!customElements.get("al-attention-by-hand")) {
       const [down, across] = ends.map((axis) => this.axes[axis]);
       const nodes = down.map((row, i) => across.map((column, j) => values
         ? field(`${caption}, row ${row}, column ${column}`, values[i][j], () => this.show())
-        : this.cell([name, i, j])));
+        : cell("td", [i, j], () => nodes, () => this.point([name, i, j]))));
       (values ? this.fields : this.cells)[name] = nodes;
-      const head = (scope) => (text) => h("th", { scope }, text);
       const digits = Math.max(3, ...(values || []).flat().map((value) => `${value}`.length));
       const kind = values ? { style: `--digits: ${digits}` } : { role: "grid" };
       return h("table", { "aria-label": caption, ...kind },
         h("caption", {}, caption.split(/_(.)/).map((s, n) => (n % 2 ? h("sub", {}, s) : s))),
-        h("thead", {}, h("tr", {}, h("td", {}), across.map(head("col")))),
-        h("tbody", {}, nodes.map((row, i) => h("tr", {}, head("row")(down[i]),
-          row.map((node) => (values ? h("td", {}, node) : node))))));
-    }
-
-    // Of each grid, Tab reaches one cell: the one that was reached last.
-    cell(place) {
-      const [name, i, j] = place;
-      const node = h("td", {
-        tabindex: i + j ? -1 : 0,
-        mouseover: () => this.point(place),
-        click: () => node.focus(),
-        focus: () => {
-          for (const other of this.cells[name].flat()) other.tabIndex = -1;
-          node.tabIndex = 0;
-          this.point(place);
-        },
-        keydown: (event) => this.walk(event, place),
-      });
-      return node;
-    }
-
-    walk(event, [name, i, j]) {
-      const [down, right] = {
-        ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1],
-        Home: [0, -j], End: [0, 9],
-      }[event.key] || [];
-      if (down === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
-      event.preventDefault();
-      const rows = this.cells[name];
-      const row = rows[Math.min(Math.max(i + down, 0), rows.length - 1)];
-      row[Math.min(Math.max(j + right, 0), row.length - 1)].focus();
+        named(across, down, nodes));
     }
 
     reset() {
@@ -187,11 +159,9 @@ if (!customElements.get("al-attention-by-hand")) {
       this.said.classList.toggle("error", error !== undefined);
       this.steps.classList.toggle("void", error !== undefined);
       if (error) return this.mark(error, []);
-      const inputs = Object.entries(this.fields).map(([name, rows]) =>
-        [name, rows.map((row) => row.map((node) => parse(node.value)))]);
-      this.result = AlAttentionByHand.compute({
-        ...Object.fromEntries(inputs), causal: this.causal.checked,
-      });
+      const inputs = Object.fromEntries(Object.entries(this.fields).map(([name, rows]) =>
+        [name, rows.map((row) => row.map((node) => parse(node.value)))]));
+      this.result = AlAttentionByHand.compute({ ...inputs, causal: this.causal.checked });
       for (const [name, rows] of Object.entries(this.cells)) {
         rows.forEach((row, i) => row.forEach((node, j) => {
           node.textContent = AlAttentionByHand.text(this.result, [name, i, j]);

@@ -9,14 +9,22 @@ from functools import cache
 from importlib import resources
 
 TAG = re.compile(r"al(-[a-z]+)+")
+PARTS = ("numbers", "fields", "grid", "text")  # a file that names AlGrid runs after _grid.js
+
+
+def _read(name: str) -> str:
+    folder = resources.files("attention_lab.teaching") / "live"
+    return (folder / name).read_text(encoding="utf-8")
 
 
 @cache
-def _script(tag: str) -> str:
-    """What figures share, then the figure's own file: al-next-character is next-character.js."""
-    folder = resources.files("attention_lab.teaching") / "live"
-    names = ("_base.js", "_share.js", tag.removeprefix("al-") + ".js")
-    text = "".join((folder / name).read_text(encoding="utf-8") for name in names)
+def script(tag: str) -> str:
+    """What all figures share, the parts that this one names, then its own file: al-next-character
+    is next-character.js.
+    """
+    own = _read(tag.removeprefix("al-") + ".js")
+    parts = [f"_{part}.js" for part in PARTS if f"Al{part.title()}" in own]
+    text = "".join([*map(_read, ("_base.js", "_share.js", *parts)), own])
     return re.sub(r"(?m)^\s+|^\s*//.*\n", "", text)  # lighter: no indentation, no comments
 
 
@@ -62,5 +70,5 @@ class LiveFigure:
             f'<{self.tag} role="group" aria-label="{_ascii(self.label)}"'
             f' data-figure="{_ascii(self._json())}" data-lm-suppress-shortcuts="true">'
             f'<pre style="white-space:pre-wrap">{_ascii(self.static)}</pre></{self.tag}>'
-            f"<script>\n{_script(self.tag)}</script>"
+            f"<script>\n{script(self.tag)}</script>"
         )

@@ -1,6 +1,7 @@
 // A head's size on a slider: the same random draws, scored with and without the square root.
 if (!customElements.get("al-head-size")) {
-  const { h, softmax, number } = AlFigure;
+  const { h, track } = AlFigure;
+  const { softmax, number } = AlNumbers;
 
   customElements.define("al-head-size", class AlHeadSize extends AlFigure {
     static get css() {
@@ -9,9 +10,7 @@ if (!customElements.get("al-head-size")) {
         .size { align-items: center; font-variant-numeric: tabular-nums; }
         .size label { margin: 0; }
         .size span { text-align: right; }
-        [type="range"] { min-width: 0; height: 40px; }
-        select { height: 40px; padding: 0 6px; color: inherit; font: inherit; }
-        select { border: 1px solid var(--edge); border-radius: 6px; background: var(--surface); }
+        select { height: 40px; }
         [role="status"] { min-height: 72px; margin: 10px 0; }
         .title { margin: 14px 0 4px; font-weight: 600; }
         .strip { position: relative; height: 64px; border-bottom: 1px solid var(--edge); }
@@ -66,7 +65,7 @@ if (!customElements.get("al-head-size")) {
       this.degree = h("span", { "aria-hidden": "true" });
       this.asker = h("select", { id: "asker", change },
         data.names.map((name, i) => h("option", { value: i }, name)));
-      this.said = h("p", {});
+      this.said = h("p", { id: "said" });
       this.sides = ["Scores as they are", ""].map((title) => this.side(title));
       this.rows = data.names.map((name) => this.row(name));
       this.asked = h("th", { scope: "col" });
@@ -104,8 +103,7 @@ if (!customElements.get("al-head-size")) {
     row(name) {
       const parts = [0, 1].map(() => ({ share: h("span", {}), bar: h("div", { class: "bar" }) }));
       const node = h("tr", {}, h("th", { scope: "row" }, name), parts.map(({ share, bar }) =>
-        h("td", {}, h("div", {}, share,
-          h("div", { class: "track", "aria-hidden": "true" }, bar)))));
+        h("td", {}, h("div", {}, share, track(bar)))));
       return { node, parts };
     }
 

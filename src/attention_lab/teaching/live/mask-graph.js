@@ -1,6 +1,8 @@
 // A mask to switch, entry by entry: the weights as a table, and as arrows between the positions.
 if (!customElements.get("al-mask-graph")) {
-  const { h, softmax, number } = AlFigure;
+  const { h, button } = AlFigure;
+  const { softmax, number } = AlNumbers;
+  const { named, cell } = AlGrid;
 
   // The drawing follows teaching/graphs.py: the same measures in the same places.
   const [STEP, CORE, REACH, WIDEST, HAIR] = [74, 13, 22, 8, 0.8];
@@ -79,21 +81,13 @@ if (!customElements.get("al-mask-graph")) {
         softmax(row.map((score, s) => (mask[t][s] ? score : -Infinity)))) };
     }
 
-    static text(weight, seen) {
-      return seen ? number(weight) : "0";
-    }
-
     build(data) {
       this.data = data;
       const { names } = data;
       this.cells = names.map((_, t) => names.map((_, s) => this.cell(t, s)));
       this.count = h("caption", { class: "quiet" });
-      const head = (scope) => (text) => h("th", { scope }, text);
       const table = h("table", { "aria-label": "Weights: rows ask, columns are asked" },
-        this.count,
-        h("thead", {}, h("tr", {}, h("td", {}), names.map(head("col")))),
-        h("tbody", {}, this.cells.map((row, t) => h("tr", {}, head("row")(names[t]),
-          row.map((cell) => h("td", {}, cell))))));
+        this.count, named(names, names, this.cells));
       const [wide, high] = [STEP * (names.length - 1), height(names.length - 1, names.length) + 6];
       const box = [-REACH, -high, wide + 2 * REACH, 2 * high];
       this.drawing = svg("svg", {
@@ -101,48 +95,28 @@ if (!customElements.get("al-mask-graph")) {
         style: `max-width: ${box[2]}px`,
       });
       this.said = h("p", { id: "said" });
-      const button = (text, rule) => h("button", { type: "button", click: () => this.set(rule) },
-        text);
+      const given = (t, s) => data.mask[t][s];
       this.place = [names.length - 1, 0];
-      this.set((t, s) => data.mask[t][s]);
+      this.set(given);
       return [
         h("div", { class: "try", role: "group", "aria-label": "Who may be looked at" },
-          Object.entries(MASKS).map(([text, rule]) => button(text, rule)),
-          button("reset", (t, s) => data.mask[t][s])),
+          Object.entries({ ...MASKS, reset: given }).map(([text, rule]) =>
+            button(text, () => this.set(rule)))),
         h("div", { class: "both" }, table, this.drawing),
         h("div", { role: "status" }, this.said),
       ];
     }
 
-    // One entry: a button that is pressed while t may look at s. Tab reaches one of them.
+    // One entry: a button that is pressed while t may look at s.
     cell(t, s) {
-      const node = h("button", {
-        type: "button", tabindex: t + s ? -1 : 0,
+      return cell("button", [t, s], () => this.cells, () => this.point([t, s]), {
+        type: "button",
         click: () => {
           this.mask[t][s] = !this.mask[t][s];
           this.place = [t, s];
           this.show();
         },
-        mouseover: () => this.point([t, s]),
-        focus: () => {
-          for (const other of this.cells.flat()) other.tabIndex = -1;
-          node.tabIndex = 0;
-          this.point([t, s]);
-        },
-        keydown: (event) => this.walk(event, t, s),
       });
-      return node;
-    }
-
-    walk(event, t, s) {
-      const [down, right] = {
-        ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1],
-        Home: [0, -s], End: [0, 9],
-      }[event.key] || [];
-      if (down === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
-      event.preventDefault();
-      const kept = (n) => Math.min(Math.max(n, 0), this.cells.length - 1);
-      this.cells[kept(t + down)][kept(s + right)].focus();
     }
 
     set(rule) {
@@ -155,12 +129,12 @@ if (!customElements.get("al-mask-graph")) {
       this.weights = AlMaskGraph.compute({ scores, mask: this.mask }).weights;
       const seen = this.mask.flat().filter(Boolean).length;
       this.count.textContent = `${seen} of ${names.length ** 2} arrows. Rows ask.`;
-      this.cells.forEach((row, t) => row.forEach((cell, s) => {
-        const text = AlMaskGraph.text(this.weights[t][s], this.mask[t][s]);
-        cell.textContent = text;
-        cell.setAttribute("aria-label", `${names[t]} looks at ${names[s]}: ${text}`);
-        cell.setAttribute("aria-pressed", this.mask[t][s]);
-        cell.style.setProperty("--w", `${(50 * this.weights[t][s]).toFixed(0)}%`);
+      this.cells.forEach((row, t) => row.forEach((node, s) => {
+        const text = this.mask[t][s] ? number(this.weights[t][s]) : "0";
+        node.textContent = text;
+        node.setAttribute("aria-label", `${names[t]} looks at ${names[s]}: ${text}`);
+        node.setAttribute("aria-pressed", this.mask[t][s]);
+        node.style.setProperty("--w", `${(50 * this.weights[t][s]).toFixed(0)}%`);
       }));
       this.draw();
       this.point(this.place);
@@ -213,7 +187,8 @@ if (!customElements.get("al-mask-graph")) {
       }
       const whole = `${names[t]} takes ${from.join(", ")}.`;
       if (mask[t][s]) return whole;
-      return `No arrow from ${names[s]} to ${t === s ? "itself" : names[t]}: the weight is 0. ${whole}`;
+      const to = t === s ? "itself" : names[t];
+      return `No arrow from ${names[s]} to ${to}: the weight is 0. ${whole}`;
     }
   });
 }

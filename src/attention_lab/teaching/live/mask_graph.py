@@ -7,7 +7,7 @@ from torch import Tensor
 
 from attention_lab.attention import attend
 from attention_lab.teaching.live.figure import LiveFigure
-from attention_lab.teaching.live.numbers import aligned, check_names, rounded, shown
+from attention_lab.teaching.live.numbers import aligned, check_names, may_look, rounded, shown
 
 
 def mask_graph(
@@ -27,17 +27,13 @@ def mask_graph(
     given = rounded("scores", scores)  # (T, T)
     if given.ndim != 2 or given.shape[0] != given.shape[1] or not 2 <= len(given) <= 6:
         raise ValueError(f"scores must have shape (T, T), T from 2 to 6, got {tuple(given.shape)}")
-    may_look = torch.as_tensor(mask).cpu()  # (T, T)
-    if may_look.dtype != torch.bool:
-        raise TypeError(f"mask must be boolean, True = may look, got {may_look.dtype}")
-    if may_look.shape != given.shape:
-        raise ValueError(f"mask must have shape {tuple(given.shape)}, got {tuple(may_look.shape)}")
+    seen = may_look(mask, given.shape)  # (T, T)
     check_names(names, len(given), "positions")
     return LiveFigure(
         "al-mask-graph",
-        {"scores": given.tolist(), "mask": may_look.tolist(), "names": list(names)},
+        {"scores": given.tolist(), "mask": seen.tolist(), "names": list(names)},
         "Live figure: switch the entries of the mask, and see table and graph follow",
-        _static_table(given, may_look, list(names)),
+        _static_table(given, seen, list(names)),
     )
 
 

@@ -1,6 +1,7 @@
 // The bill for the (T, T) matrices: bytes, and the length at which a card is full.
 if (!customElements.get("al-memory-bill")) {
-  const { h, field, parse } = AlFigure;
+  const { h, button, examples, track } = AlFigure;
+  const { field, mark, parse } = AlFields;
   const UNITS = ["KB", "MB", "GB", "TB", "PB", "EB"];
   const KINDS = [[1, "1 (fp8)"], [2, "2 (fp16)"], [4, "4 (fp32)"], [8, "8 (fp64)"]];
   const FIELDS = [
@@ -16,12 +17,9 @@ if (!customElements.get("al-memory-bill")) {
       return `
         .inputs { display: grid; grid-template-columns: repeat(4, 1fr); gap: 8px 12px; }
         .inputs label, .length label { font-size: 14px; }
-        select {
-          width: 100%; height: 36px; padding: 0 4px; border: 1px solid var(--edge);
-          border-radius: 6px; background: var(--surface); color: inherit; font: inherit;
-        }
+        select { width: 100%; height: 36px; padding: 0 4px; }
         .length { margin-top: 8px; }
-        [type="range"] { display: block; width: 100%; height: 40px; }
+        [type="range"] { display: block; width: 100%; }
         [role="status"] { min-height: 72px; font-variant-numeric: tabular-nums; }
         .total { font-size: 22px; font-weight: 700; }
         table { width: 100%; table-layout: fixed; color: inherit; }
@@ -109,7 +107,6 @@ if (!customElements.get("al-memory-bill")) {
       this.total = h("p", { class: "total" });
       this.said = h("p", { id: "said" });
       this.rows = data.cards.map((card) => this.row(card));
-      const button = (text, click) => h("button", { type: "button", click }, text);
       const head = (text, name) => h("th", { scope: "col", class: name }, text);
       this.table = h("table", { "aria-label": "Cards, and what they hold" },
         h("thead", {}, h("tr", {}, head("card", ""), head("filled", "share"),
@@ -123,9 +120,8 @@ if (!customElements.get("al-memory-bill")) {
           h("div", {}, h("label", { for: "kind" }, "Bytes an entry"), this.kind)),
         h("div", { class: "length" },
           h("label", { for: "length" }, "Length, from 1 to ten million"), this.length),
-        h("div", { class: "try", role: "group", "aria-label": "Examples" },
-          h("span", { class: "quiet" }, "Try"),
-          data.models.map(([name, n_layer, n_head, T]) =>
+        examples(
+          ...data.models.map(([name, n_layer, n_head, T]) =>
             button(name, () => this.set({ T, n_head, n_layer, bytes_per_entry: 2 }))),
           button("reset", () => this.set(data))),
         h("div", { role: "status" }, this.total, this.said),
@@ -137,8 +133,7 @@ if (!customElements.get("al-memory-bill")) {
       const [share, full] = [1, 2].map(() => h("span", {}));
       const bar = h("div", { class: "bar" });
       const node = h("tr", {}, h("th", { scope: "row" }, `${card} GB`),
-        h("td", { class: "share" }, h("div", {},
-          h("div", { class: "track", "aria-hidden": "true" }, bar), share)),
+        h("td", { class: "share" }, h("div", {}, track(bar), share)),
         h("td", { class: "full" }, full));
       return { node, share, full, bar };
     }
@@ -163,8 +158,7 @@ if (!customElements.get("al-memory-bill")) {
       FIELDS.forEach(([key, label, limit], i) => {
         const value = parse(this.fields[i].value);
         const good = Number.isInteger(value) && value >= 1 && value <= limit;
-        this.fields[i].setAttribute("aria-invalid", String(!good));
-        this.fields[i].setAttribute("aria-describedby", good ? "" : "said");
+        mark(this.fields[i], !good);
         error ??= good ? undefined : `${label}: type a whole number from 1 to ${commas(limit)}.`;
         values[key] = value;
       });
@@ -173,6 +167,7 @@ if (!customElements.get("al-memory-bill")) {
 
     show() {
       const { values, error } = this.read();
+      if (values.T >= 1) this.length.setAttribute("aria-valuetext", commas(values.T));
       this.said.classList.toggle("error", error !== undefined);
       this.table.classList.toggle("void", error !== undefined);
       this.total.textContent = "";
@@ -185,7 +180,6 @@ if (!customElements.get("al-memory-bill")) {
         count(BigInt(T) * BigInt(T), "entr", "y", "ies"), count(bytes_per_entry, "byte"),
         count(n_head, "head"), count(n_layer, "layer"),
       ].join(" \u00d7 ");
-      this.length.setAttribute("aria-valuetext", commas(T));
       result.cards.forEach(({ share, full }, i) => {
         const row = this.rows[i];
         row.node.classList.toggle("over", share > 1);

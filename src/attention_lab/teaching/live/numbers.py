@@ -23,6 +23,19 @@ def rounded(name: str, values: Tensor | Sequence[float] | Sequence[Sequence[floa
     ).reshape(given.shape)
 
 
+def may_look(mask: Tensor | Sequence[object], shape: Sequence[int]) -> Tensor:
+    """The mask as a boolean tensor of this shape, True = may look.
+
+    Raises TypeError for a mask that is not boolean, ValueError for one of another shape.
+    """
+    given = torch.as_tensor(mask).cpu()
+    if given.dtype != torch.bool:
+        raise TypeError(f"mask must be boolean, True = may look, got {given.dtype}")
+    if given.shape != shape:
+        raise ValueError(f"mask must have shape {tuple(shape)}, got {tuple(given.shape)}")
+    return given
+
+
 def check_names(names: Sequence[str], count: int, what: str) -> None:
     """Raise ValueError unless there are as many different, visible names as things named."""
     if len(names) != count:

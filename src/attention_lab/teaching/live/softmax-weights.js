@@ -1,6 +1,8 @@
 // A row of scores on its way to weights: the mask, exp, and the division by the sum.
 if (!customElements.get("al-softmax-weights")) {
-  const { h, stages, field, parse, read, number } = AlFigure;
+  const { h, button, examples, track } = AlFigure;
+  const { stages, number } = AlNumbers;
+  const { field, parse, read } = AlFields;
 
   customElements.define("al-softmax-weights", class AlSoftmaxWeights extends AlFigure {
     static get css() {
@@ -9,7 +11,6 @@ if (!customElements.get("al-softmax-weights")) {
         .heat { align-items: center; font-variant-numeric: tabular-nums; }
         .heat label { margin: 0; }
         .heat span { text-align: right; }
-        [type="range"] { min-width: 0; height: 40px; }
         [role="status"] { min-height: 48px; margin-bottom: 6px; }
         table { width: 100%; table-layout: fixed; }
         th, td { padding: 3px 0 3px 12px; text-align: right; }
@@ -69,13 +70,11 @@ if (!customElements.get("al-softmax-weights")) {
         h("tfoot", { class: "quiet" }, h("tr", {}, h("td", { colspan: 2 }),
           h("td", {}, this.ends[0]), h("td", {}, this.ends[1]),
           h("td", { class: "weight" }, h("div", {}, this.ends[2])))));
-      const button = (text, click) => h("button", { type: "button", click }, text);
       this.reset();
       return [
         h("div", { class: "heat" },
           h("label", { for: "heat" }, "Temperature"), this.heat, this.degree),
-        h("div", { class: "try", role: "group", "aria-label": "Examples" },
-          h("span", { class: "quiet" }, "Try"),
+        examples(
           button("all zero", () => this.change(() => 0)),
           button("add 100 to every score", () => this.change((score) => score + 100,
             "100 added to every score, and no weight has moved: only differences count.")),
@@ -96,8 +95,7 @@ if (!customElements.get("al-softmax-weights")) {
       const node = h("tr", {},
         h("th", { scope: "row" }, h("label", {}, look, name)),
         h("td", { class: "score" }, score), h("td", {}, masked), h("td", {}, exp),
-        h("td", { class: "weight" }, h("div", {}, weight,
-          h("div", { class: "track", "aria-hidden": "true" }, bar))));
+        h("td", { class: "weight" }, h("div", {}, weight, track(bar))));
       return { node, name, look, score, masked, exp, weight, bar };
     }
 

@@ -3,11 +3,10 @@
 import math
 from collections.abc import Sequence
 
-import torch
 from torch import Tensor
 
 from attention_lab.teaching.live.figure import LiveFigure
-from attention_lab.teaching.live.numbers import aligned, check_names, rounded, shown
+from attention_lab.teaching.live.numbers import aligned, check_names, may_look, rounded, shown
 
 
 def softmax_weights(
@@ -28,11 +27,7 @@ def softmax_weights(
     row = rounded("scores", scores)  # (S,)
     if row.ndim != 1 or not 2 <= len(row) <= 8:
         raise ValueError(f"scores must have shape (S,), S from 2 to 8, got {tuple(row.shape)}")
-    may_look = torch.as_tensor(mask).cpu()  # (S,)
-    if may_look.dtype != torch.bool:
-        raise TypeError(f"mask must be boolean, True = may look, got {may_look.dtype}")
-    if may_look.shape != row.shape:
-        raise ValueError(f"mask must have shape {tuple(row.shape)}, got {tuple(may_look.shape)}")
+    seen = may_look(mask, row.shape)  # (S,)
     if not 0.1 <= temperature <= 10:
         raise ValueError(f"temperature must lie between 0.1 and 10, got {temperature}")
     temperature = round(float(temperature), 3)
@@ -40,7 +35,7 @@ def softmax_weights(
     check_names(keys, len(row), "keys")
     data = {
         "scores": row.tolist(),
-        "mask": may_look.tolist(),
+        "mask": seen.tolist(),
         "temperature": temperature,
         "names": keys,
     }
@@ -48,21 +43,21 @@ def softmax_weights(
         "al-softmax-weights",
         data,
         "Live figure: edit scores, mask and temperature, and see the weights that softmax makes",
-        _static_table(row, may_look, temperature, keys),
+        _static_table(row, seen, temperature, keys),
     )
 
 
-def _static_table(row: Tensor, may_look: Tensor, temperature: float, names: list[str]) -> str:
-    masked = row.masked_fill(~may_look, -math.inf)  # (S,)
+def _static_table(row: Tensor, seen: Tensor, temperature: float, names: list[str]) -> str:
+    masked = row.masked_fill(~seen, -math.inf)  # (S,)
     top = masked.max()
-    exps = ((masked - top) / temperature).exp().masked_fill(~may_look, 0.0)  # (S,)
+    exps = ((masked - top) / temperature).exp().masked_fill(~seen, 0.0)  # (S,)
     total = exps.sum().item()
     weights = exps / total if total else exps  # (S,)
     exp = "exp(score − max)"
     if temperature != 1:
         exp = f"exp((score − max) ÷ {temperature:g})"
     table = [["key", "may look", "score", "masked", exp, "weight"]]
-    for name, look, *stages in zip(names, may_look, row, masked, exps, weights, strict=True):
+    for name, look, *stages in zip(names, seen, row, masked, exps, weights, strict=True):
         score, hidden, *shares = (shown(x.item()) for x in stages)
         table.append(
             [name, "yes" if look else "no", score, hidden, *(shares if look else ["0", "0"])]

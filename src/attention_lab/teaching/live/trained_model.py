@@ -9,17 +9,11 @@ from torch import Tensor
 from attention_lab.heads import MultiHead
 from attention_lab.model import CharModel, ModelConfig
 from attention_lab.teaching.live.figure import LiveFigure
-from attention_lab.teaching.live.next_character import (
-    check_table,
-    check_text,
-    name_of,
-    percent,
-)
 from attention_lab.teaching.live.numbers import aligned
+from attention_lab.teaching.live.text import bars, check_table, check_text, examples, name_of
 
 TOP = 8  # bars shown of each model
 WIDEST = 8  # the longest block whose weights fit on a phone
-EXAMPLES = ("hou", "you", "thou")
 
 
 def trained_model(
@@ -45,7 +39,7 @@ def trained_model(
     data = {
         "text": text,
         "chars": "".join(chars),
-        "examples": [word for word in EXAMPLES if set(word) <= set(chars)],
+        "examples": examples(chars),
         "residual": model.config.residual,
         "matrices": matrices,
     }
@@ -116,7 +110,8 @@ def _static(model: CharModel, bigram: Tensor, chars: Sequence[str], text: str) -
         [name, *(f"{w:.2f}" if s <= t else "0" for s, w in enumerate(row))]
         for t, (name, row) in enumerate(zip(names, weights.tolist(), strict=True))
     ]
-    both = zip(_bars(scores, chars), _bars(bigram[idx[0, -1]].double(), chars), strict=True)
+    rivals = (scores, bigram[idx[0, -1]].double())  # (V,), (V,)
+    both = zip(*(bars(row, chars, TOP) for row in rivals), strict=True)
     return "\n".join(
         [
             f"After {text!r} the head reads {read!r} and expects, beside the bigram:",
@@ -126,12 +121,3 @@ def _static(model: CharModel, bigram: Tensor, chars: Sequence[str], text: str) -
             aligned([["", *names], *rows]),
         ]
     )
-
-
-def _bars(scores: Tensor, chars: Sequence[str]) -> list[str]:
-    """The likeliest characters of scores (V,), each with its share."""
-    best, order = scores.detach().softmax(-1).sort(descending=True, stable=True)  # (V,), (V,)
-    return [
-        f"{name_of(chars[i]):<10}{percent(p):>6}"
-        for i, p in zip(order[:TOP].tolist(), best[:TOP].tolist(), strict=True)
-    ]
