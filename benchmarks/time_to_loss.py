@@ -16,8 +16,7 @@ from _results import store
 
 from attention_lab.corpus import CharTokenizer, load_text, split
 from attention_lab.model import CharModel, ModelConfig
-from attention_lab.recipe import Recipe
-from attention_lab.train import read_config
+from attention_lab.recipe import Recipe, read_config
 from attention_lab.training import Run, evaluate
 
 GOAL, EVERY = 1.88, 100

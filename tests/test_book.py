@@ -14,7 +14,8 @@ from bs4 import BeautifulSoup
 from playwright.sync_api import Page
 
 from attention_lab.teaching import exercises
-from attention_lab.teaching.claims import Checked, ledger, parse
+from attention_lab.teaching.claims import Checked, parse
+from attention_lab.teaching.ledger import ledger
 
 
 @pytest.fixture(scope="session")

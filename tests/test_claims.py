@@ -9,7 +9,9 @@ import pytest
 import torch
 
 from attention_lab.teaching import claims
-from attention_lab.teaching.claims import Claim, ClaimError, agrees, check, ledger, line, parse
+from attention_lab.teaching import ledger as the_ledger
+from attention_lab.teaching.claims import ClaimError, agrees, check, line, parse
+from attention_lab.teaching.ledger import Claim, ledger
 
 
 def claim(kind: str, value: Any = None, **fields: Any) -> Claim:
@@ -177,7 +179,7 @@ def test_a_malformed_ledger_is_refused(
 ) -> None:
     head = '[[claim]]\nid = "x"\ndoc = "A"\nsection = ""\ntext = ""\n'
     (tmp_path / "claims.toml").write_text(head + row, encoding="utf-8")
-    monkeypatch.setattr(claims, "files", lambda package: tmp_path)
+    monkeypatch.setattr(the_ledger, "files", lambda package: tmp_path)
     with pytest.raises(ValueError, match=message):
         ledger.__wrapped__()
 
@@ -194,6 +196,6 @@ def test_a_document_or_section_that_does_not_exist_is_refused(
         for i, d, s in (("x", "A", "6 softmax"), ("y", doc, section))
     )
     (tmp_path / "claims.toml").write_text(rows, encoding="utf-8")
-    monkeypatch.setattr(claims, "files", lambda package: tmp_path)
+    monkeypatch.setattr(the_ledger, "files", lambda package: tmp_path)
     with pytest.raises(ValueError, match=message):
         ledger.__wrapped__()

@@ -18,7 +18,7 @@ from unittest.mock import Mock
 import pytest
 import torch
 
-from attention_lab import _plays, corpus
+from attention_lab import _cache, _plays, corpus
 from attention_lab.corpus import CharTokenizer, CorpusError, load_text, sample_batch, split
 
 SHA256 = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
@@ -148,8 +148,8 @@ def test_the_first_load_fills_the_cache_and_leaves_nothing_else(cached, text, pa
 
 def test_without_the_variable_the_users_cache_folder_is_used(monkeypatch):
     monkeypatch.delenv("ATTENTION_LAB_CACHE", raising=False)
-    monkeypatch.setattr(corpus, "user_cache_dir", lambda name: f"/cache/{name}")
-    assert corpus.cache_path() == Path("/cache/attention-lab/tinyshakespeare.txt")
+    monkeypatch.setattr(_cache, "user_cache_dir", lambda name: f"/cache/{name}")
+    assert _cache.path_of_text() == Path("/cache/attention-lab/tinyshakespeare.txt")
 
 
 @pytest.mark.parametrize(
@@ -529,4 +529,4 @@ def test_a_cache_folder_may_begin_at_home(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))  # its name on Windows
     monkeypatch.setenv("ATTENTION_LAB_CACHE", "~/texts")
-    assert corpus.cache_path() == tmp_path / "texts" / "tinyshakespeare.txt"
+    assert _cache.path_of_text() == tmp_path / "texts" / "tinyshakespeare.txt"

@@ -16,7 +16,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attention_lab import cost
+from attention_lab import _scale
 from attention_lab.attention import attend
 from attention_lab.cost import growth, human_bytes, longest, peak_memory, score_bytes
 
@@ -378,9 +378,9 @@ def test_what_the_measuring_process_sends_is_the_peak_or_the_error():
     out = run(
         """
         from types import SimpleNamespace
-        from attention_lab.cost import _weigh
+        from attention_lab._scale import weigh
         for fn in (lambda: bytearray(20 * 2**20), lambda: 1 / 0):
-            _weigh(fn, SimpleNamespace(send=lambda found: print(repr(found))))
+            weigh(fn, SimpleNamespace(send=lambda found: print(repr(found))))
         """
     )
     weighed, error = out.splitlines()
@@ -393,7 +393,7 @@ def test_without_proc_the_peak_still_comes(monkeypatch):
     def no_proc(field):
         raise FileNotFoundError("/proc/self/status")
 
-    monkeypatch.setattr(cost, "_status", no_proc)
+    monkeypatch.setattr(_scale, "_status", no_proc)
     weighed = peak_memory(lambda: full(4_000))
     assert score_bytes(4_000) - NEAR < weighed < score_bytes(4_000) + 16 * MB  # code counts here
 

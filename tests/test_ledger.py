@@ -10,7 +10,8 @@ import chapter_files
 from chapter_files import ROOT, code_cells
 from guards import CHAPTERS, each, report
 
-from attention_lab.teaching.claims import agrees, ledger, parse
+from attention_lab.teaching.claims import agrees, parse
+from attention_lab.teaching.ledger import ledger
 
 # Calls that only pass a literal on: bool(1), torch.tensor([0.5]).
 PASSING_ON = {"bool", "int", "float", "str", "list", "tuple", "round", "abs", "tensor", "array"}

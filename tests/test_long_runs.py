@@ -8,8 +8,8 @@ import pytest
 
 from attention_lab.corpus import CharTokenizer, load_text
 from attention_lab.model import CharModel, ModelConfig
+from attention_lab.recipe import read_config
 from attention_lab.teaching import long_run
-from attention_lab.train import read_config
 
 NAMES = ["better", "well-known"]
 

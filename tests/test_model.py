@@ -118,6 +118,8 @@ def test_no_sequence_at_all_has_no_scores(name):
 def test_an_id_outside_the_vocabulary_is_named(model, wrong):
     with pytest.raises(ValueError, match=f"id {wrong} is not one of the 11 characters, 0 to 10"):
         model(torch.tensor([[0, wrong]]))
+    with pytest.raises(ValueError, match=f"id {wrong} is not"):
+        CharModel(full()).weights(torch.tensor([[0, wrong]]))
 
 
 @pytest.mark.parametrize("wrong", [-100, -1, 11])  # torch leaves -100 out of the mean

@@ -106,14 +106,6 @@ def test_the_last_step_is_stored_whatever_every_says(tmp_path, capsys):
     assert checkpoint.load(out / "checkpoint.safetensors").steps_done == 12
 
 
-def test_every_may_be_1_and_is_250_when_not_given(tmp_path):
-    (tmp_path / "cats.txt").write_text(TEXT, encoding="utf-8")
-    path = written(tmp_path, every=1)
-    assert train.read_config(path)[3] == 1
-    path.write_text(path.read_text(encoding="utf-8").replace("every = 1\n", ""), encoding="utf-8")
-    assert train.read_config(path)[3] == 250
-
-
 def test_a_config_and_a_folder_have_to_be_given(capsys):
     with pytest.raises(SystemExit):
         train.parse([])
@@ -251,27 +243,13 @@ def test_a_share_that_does_not_come_out_even_is_refused(config, monkeypatch, tmp
     ("text", "message"),
     [
         ("[model", "not a TOML file"),
-        ("[model]\nheads = 2\n" + TRAINING, "unknown: model.heads"),
-        ("[model]\nvocab_size = 65\n" + TRAINING, "model.vocab_size (the text decides it)"),
-        ("evry = 3\n" + TRAINING, "unknown: evry"),
-        ("model = 3\n" + TRAINING, "[model] must be a table, not 3"),
-        ("[training]\nlr = 0.1", "[training] needs batch_size, steps"),
-        ("", "[training] needs batch_size, lr, steps"),
         (TRAINING.replace("0.01", "-1"), "lr must be above 0"),
-        (TRAINING.replace("0.01", '"fast"'), "lr must be a number, not 'fast'"),
-        ("every = 0\n" + TRAINING, "every must be at least 1, not 0"),
-        ('every = "often"\n' + TRAINING, "every must be a whole number, not 'often'"),
         ('text = "dogs.txt"\n' + TRAINING, "dogs.txt"),
-        ("text = 5\n" + TRAINING, "text must be a path in quotes, not 5"),
-        ('text = "latin.txt"\n' + TRAINING, "latin.txt: not a text in UTF-8"),
-        (TRAINING.replace("{steps}", "3e0"), "steps must be a whole number, not 3.0"),
-        ('[model]\nn_head = 1\nresidual = "no"\n' + TRAINING, "residual must be True or False"),
         ("[model]\nn_head = 5\n" + TRAINING, "n_head must divide n_embd"),
     ],
 )
 def test_wrong_input_ends_in_one_line_that_names_it(tmp_path, text, message, config):
     path = tmp_path / "wrong.toml"
-    (tmp_path / "latin.txt").write_bytes(b"caf\xe9 " * 99)
     if "text" not in text:
         text = 'text = "cats.txt"\n' + text
     path.write_text(text.format(steps=3), encoding="utf-8")
@@ -311,13 +289,6 @@ def test_a_damaged_history_is_named(config, tmp_path):
         (tmp_path / "history.json").write_text(damaged, encoding="utf-8")
         with pytest.raises(SystemExit, match=r"history\.json: no history of a run .* remove it"):
             train.main(arguments)
-
-
-def test_a_byte_order_mark_is_no_character(config, tmp_path):
-    for name in ("cats.txt", "config.toml"):
-        path = tmp_path / name
-        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
-    assert train.read_config(config)[2] == TEXT
 
 
 def test_another_checkpoint_in_the_folder_is_refused_and_left_alone(config, tmp_path):

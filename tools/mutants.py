@@ -29,7 +29,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "attention_lab"
 TIMEOUT_S = 120
 TESTS = {  # where a module's test file has another name
+    "_cache": "corpus",
     "_plays": "plays",
+    "_scale": "cost",
     "teaching/tables": "figures",
     "teaching/live/figure": "live",
     "teaching/live/numbers": "numbers",

@@ -23,6 +23,7 @@ RATES = "test_the_learning_rate_climbs_then_falls_in_straight_lines"
 MEAN = "test_evaluate_is_the_mean_over_every_character_but_the_first"
 BYTE = "test_a_flipped_byte_is_found"
 RESTORED = "test_a_run_restored_goes_on_bit_for_bit"
+FILE = "test_a_wrong_file_is_refused_by_name"
 WRONG = "test_wrong_input_ends_in_one_line_that_names_it"
 STOPPED = "test_stopped_by_an_error_it_goes_on_to_the_same_result"
 SHARE = "test_one_of_two_processes_takes_its_share_and_notes_the_mean"
@@ -116,26 +117,28 @@ NAMED: dict[str, list[tuple[str, str, str, str]]] = {
          "test_the_longest_sequence_fits_and_one_more_does_not"),
         ("a slope through the origin", "x = x - x.mean()", "x = x",
          "test_the_exponent_of_a_power_law_is_found"),
+        ("idle memory hides fn", "give_back_free_memory()  #", "pass  #",
+         "test_free_memory_of_this_process_is_no_credit"),
+        ("errors swallowed", "if isinstance(outcome, BaseException):", "if False:",
+         "test_an_error_comes_back_by_its_own_name"),
+        ("the child lives on", "process.kill()  #", "pass  #",
+         "test_an_interrupt_ends_the_measuring_process"),
+    ],
+    "_scale": [
         ("code weighed too", " - (_code() - code)", "",
          "test_attention_holds_scores_and_weights"),
         ("the whole process weighed", "(_peak() - peak)", "_peak()",
          "test_nothing_weighs_next_to_nothing"),
         ("the end, not the peak", '_status("VmHWM")', '_status("VmRSS")',
          "test_the_peak_counts_and_not_the_end"),
-        ("idle memory hides fn", "_give_back_free_memory()  #", "pass  #",
-         "test_free_memory_of_this_process_is_no_credit"),
         ("malloc hoards", "        _allocate_plainly()\n", "",
          "test_two_at_once_count_twice_and_one_after_the_other_once"),
         ("holes in the heap are filled", " and libc.mallinfo2().arena == inherited", " is None",
          "test_a_hole_in_this_process_heap_does_not_hoard"),
         ("threads lost in the fork are waited for", "torch.set_num_threads(1)", "pass",
          "test_threads_used_before_the_fork_do_not_hang_it"),
-        ("errors swallowed", "if isinstance(outcome, BaseException):", "if False:",
-         "test_an_error_comes_back_by_its_own_name"),
         ("odd errors sent as they are", "pickle.loads(pickle.dumps(error))", "error",
          "test_an_error_that_cannot_travel_comes_back_as_words"),
-        ("the child lives on", "process.kill()  #", "pass  #",
-         "test_an_interrupt_ends_the_measuring_process"),
     ],
     "heads": [
         ("no key of its own", "k = self.key(source)  # (B, S, hs)", "k = self.query(source)",
@@ -293,6 +296,8 @@ NAMED: dict[str, list[tuple[str, str, str, str]]] = {
          "test_a_model_that_diverged_does_not_write"),
     ],
     "recipe": [
+        ("missing names pass", "if missing:", "if False:", FILE),
+        ("unknown names pass", "if unknown:", "if False:", FILE),
         ("warm-up from 0", "(step + 1) / self.warmup", "step / self.warmup", RATES),
         ("the fall not finished", "self.steps - 1 - self.warmup", "self.steps - self.warmup",
          RATES),
@@ -352,8 +357,6 @@ NAMED: dict[str, list[tuple[str, str, str, str]]] = {
          "test_the_last_step_is_stored_whatever_every_says"),
         ("notes of before lost", "if s <= run.steps_done]", "if False]", STOPPED),
         ("notes of what was undone kept", " if s <= run.steps_done]", "]", STOPPED),
-        ("unknown names pass", "if unknown:", "if False:", WRONG),
-        ("missing names pass", "if missing:", "if False:", WRONG),
         ("a traceback for a wrong value", "except (ValueError, OSError, CorpusError) as",
          "except OSError as", WRONG),
         ("another sample each time", ", generator=draw", "", "test_done_is_done"),

@@ -15,7 +15,8 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from attention_lab.teaching import claims
-from attention_lab.teaching.claims import Checked, Claim
+from attention_lab.teaching.claims import Checked
+from attention_lab.teaching.ledger import Claim, ledger
 
 DOCUMENTS = {
     "A": "Only one line changes",
@@ -49,9 +50,9 @@ class Ledger(SphinxDirective):
                 if not agrees(checked):
                     logger.warning("the stored result of %s is off", checked.id, location=page)
         module = Path(claims.__file__)
-        for source in (module, module.with_suffix(".toml"), Path(self.env.srcdir, "_toc.yml")):
+        for source in (module, module.with_name("claims.toml"), Path(self.env.srcdir, "_toc.yml")):
             self.env.note_dependency(str(source))
-        rows = list(claims.ledger().values())
+        rows = list(ledger().values())
         return [*counts(rows, results), *self.documents(rows, results)]
 
     def documents(self, rows: list[Claim], results: dict[str, Result]) -> Iterator[nodes.Node]:
@@ -99,7 +100,7 @@ def verbatim(text: str, **attributes: Any) -> nodes.paragraph:
 
 
 def agrees(checked: Checked) -> bool:
-    claim = claims.ledger().get(checked.id)
+    claim = ledger().get(checked.id)
     return claim is not None and claims.agrees(claim, checked.value)
 
 

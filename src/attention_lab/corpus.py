@@ -1,7 +1,5 @@
 """Tiny Shakespeare as text, as ids, and as batches of windows."""
 
-import os
-import secrets
 import time
 import urllib.request
 import warnings
@@ -10,10 +8,9 @@ from http.client import HTTPException
 from pathlib import Path
 
 import torch
-from platformdirs import user_cache_dir
 from torch import Tensor
 
-from attention_lab import _plays
+from attention_lab import _cache, _plays
 
 SOURCE = "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt"
 TIMEOUT = 20.0  # seconds
@@ -31,14 +28,14 @@ def load_text() -> str:
     that fails the check is set aside and replaced, with one warning. A text that can't be cached
     is still returned, with one warning. Raises CorpusError when all three ways fail.
     """
-    path = cache_path()
+    path = _cache.path_of_text()
     notes = []
     try:
-        return _plays.checked(_read(path)).decode()
+        return _plays.checked(_cache.read(path)).decode()
     except (FileNotFoundError, NotADirectoryError):
         reasons = ["no such file"]
     except (OSError, ValueError) as error:
-        notes = [_why(error), _set_aside(path)]
+        notes = [_cache.reason(error), _cache.set_aside(path)]
         reasons = ["; ".join(notes)]
     for way in (_plays.rebuild, _download):
         try:
@@ -49,49 +46,14 @@ def load_text() -> str:
     else:
         raise CorpusError(_how_to_mend(path, *reasons))
     try:
-        _store(path, data)
+        _cache.store(path, data)
         notes += ["replaced by a good copy"] if notes else []
     except OSError as error:
-        notes.append(f"the text could not be cached ({_why(error)}), it is used all the same")
+        why = _cache.reason(error)
+        notes.append(f"the text could not be cached ({why}), it is used all the same")
     if notes:
         warnings.warn(f"{path}: {'; '.join(notes)}", stacklevel=2)
     return data.decode()
-
-
-def cache_path() -> Path:
-    """Where the text is cached: in the folder ATTENTION_LAB_CACHE, else the user's cache folder."""
-    folder = os.environ.get("ATTENTION_LAB_CACHE") or user_cache_dir("attention-lab")
-    return Path(folder).expanduser() / "tinyshakespeare.txt"
-
-
-def _read(path: Path) -> bytes:
-    if path.exists() and not path.is_file():
-        raise ValueError("not a file but a folder or the like")
-    return path.read_bytes()
-
-
-def _set_aside(path: Path) -> str:
-    """Move what is at `path` out of the way, and say where to (or why not)."""
-    why = ""
-    for ending in (".bad", ".bad2", ".bad3"):  # a folder can't be overwritten
-        aside = path.with_name(path.name + ending)
-        try:
-            os.replace(path, aside)
-            return f"set aside as {aside.name}"
-        except OSError as error:
-            why = _why(error)
-    return f"could not be set aside ({why})"
-
-
-def _store(path: Path, data: bytes) -> None:
-    """Write `data` whole or not at all. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        temporary.write_bytes(data)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _download() -> bytes:
@@ -105,11 +67,6 @@ def _download() -> bytes:
 def _fetch() -> bytes:
     with urllib.request.urlopen(SOURCE, timeout=TIMEOUT) as response:
         return _plays.checked(response.read())
-
-
-def _why(error: Exception) -> str:
-    """The reason alone, without the path that the message names already."""
-    return getattr(error, "strerror", None) or str(error)
 
 
 def _how_to_mend(path: Path, cached: str, rebuilt: str, downloaded: str) -> str:

@@ -4,21 +4,16 @@ T queries/time. ``score_bytes``, ``longest``, ``human_bytes`` and ``growth`` are
 ``peak_memory`` weighs a function in a process of its own.
 """
 
-import contextlib
-import ctypes
-import gc
 import math
 import multiprocessing
-import pickle
 import signal
 import sys
-import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from multiprocessing.connection import Connection
-from typing import Any
 
 import torch
+
+from attention_lab._scale import give_back_free_memory, weigh
 
 UNITS = ("KB", "MB", "GB", "TB", "PB", "EB")
 
@@ -102,8 +97,8 @@ def peak_memory(fn: Callable[[], object]) -> int:
         )
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    _give_back_free_memory()  # else fn could fill what lies idle here, unseen
-    process = context.Process(target=_weigh, args=(fn, sender))
+    give_back_free_memory()  # else fn could fill what lies idle here, unseen
+    process = context.Process(target=weigh, args=(fn, sender))
     with receiver, warnings.catch_warnings():
         # Python 3.12 warns of threads that a fork leaves behind.
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -123,81 +118,3 @@ def peak_memory(fn: Callable[[], object]) -> int:
     if isinstance(outcome, BaseException):
         raise outcome
     return int(outcome)
-
-
-def _weigh(fn: Callable[[], object], sender: Connection) -> None:
-    """In the child: run ``fn``, send the peak or the error."""
-    try:
-        torch.set_num_threads(1)
-        _allocate_plainly()
-        peak, code = _peak(), _code()
-        result = fn()
-        extra = (_peak() - peak) - (_code() - code)
-        del result  # kept until here: what is still in use needs no estimate
-        sender.send(max(extra, 0))
-    except BaseException as error:
-        sender.send(_portable(error))
-
-
-def _portable(error: BaseException) -> BaseException:
-    """The error with its traceback as a note; a plain one by its name where it can't travel."""
-    where = "in the measuring process:\n" + traceback.format_exc()
-    try:
-        copy: Any = pickle.loads(pickle.dumps(error))
-    except Exception:
-        copy = RuntimeError(f"{type(error).__name__}: {error}")
-    copy.add_note(where)
-    return copy  # type: ignore[no-any-return]
-
-
-def _status(field: str) -> int:
-    """A field of /proc/self/status, in bytes."""
-    with open("/proc/self/status", encoding="ascii", errors="replace") as lines:
-        return next(1024 * int(line.split()[1]) for line in lines if line.startswith(field + ":"))
-
-
-def _peak() -> int:
-    """The most memory this process has held so far, in bytes. A forked child starts afresh."""
-    with contextlib.suppress(OSError, StopIteration):
-        return _status("VmHWM")
-    import resource  # Unix only, like fork
-
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else 1024 * most
-
-
-def _code() -> int:
-    """Bytes of files, mostly libraries, mapped into memory: they come in as code first runs."""
-    with contextlib.suppress(OSError, StopIteration):
-        return _status("RssFile")
-    return 0
-
-
-def _give_back_free_memory() -> None:
-    gc.collect()
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "malloc_trim"):  # glibc
-        libc.malloc_trim(0)
-
-
-def _allocate_plainly() -> None:
-    """Have malloc fetch blocks of 1 MB and more from the system, and return them when freed.
-
-    Left alone it hoards what is freed, and it cuts blocks from free memory that it inherited.
-    """
-    libc = ctypes.CDLL(None)
-    if not hasattr(libc, "mallinfo2"):  # glibc from 2.33
-        return
-    libc.mallopt(-3, 2**20)  # M_MMAP_THRESHOLD
-    libc.malloc.restype = ctypes.c_void_p
-    libc.mallinfo2.restype = _MallocInfo
-    inherited = libc.mallinfo2().arena
-    # Use up the large free blocks, until there is none left and malloc has to ask for more.
-    while libc.malloc(ctypes.c_size_t(2**20 - 4096)) and libc.mallinfo2().arena == inherited:
-        pass
-
-
-class _MallocInfo(ctypes.Structure):
-    """The struct mallinfo2: arena is what malloc holds, apart from blocks of their own."""
-
-    _fields_ = (("arena", ctypes.c_size_t), ("other", ctypes.c_size_t * 9))

@@ -103,6 +103,7 @@ class CharModel(nn.Module):
 
     def weights(self, idx: Tensor) -> list[Tensor]:
         """idx (B, T) -> the attention weights (B, nh, T, T) of each block, first to last."""
+        _check_ids(idx, None, self.config.vocab_size)
         x = self.embed(idx)  # (B, T, C)
         weights = []
         for block in cast("list[Block]", self.blocks):

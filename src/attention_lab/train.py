@@ -14,9 +14,8 @@ import json
 import os
 import sys
 import time
-import tomllib
 from collections.abc import Callable
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +27,10 @@ from tqdm import trange
 
 from attention_lab import checkpoint
 from attention_lab.checkpoint import model_config, write_whole
-from attention_lab.corpus import CharTokenizer, CorpusError, load_text, split
+from attention_lab.corpus import CharTokenizer, CorpusError, split
 from attention_lab.model import CharModel, ModelConfig, generate
-from attention_lab.recipe import Recipe
+from attention_lab.recipe import read_config
 from attention_lab.training import Run, evaluate
-
-EVERY = 250  # steps between two checkpoints
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -70,49 +67,6 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     if options.device == "cuda" and not torch.cuda.is_available():
         parser.error("--device cuda: torch finds no GPU here")
     return options
-
-
-def read_config(path: Path) -> tuple[dict[str, Any], Recipe, str, int]:
-    """The fields of ModelConfig but for vocab_size, the recipe, the text, and `every`.
-
-    Raises ValueError for an unknown or missing name, OSError for a file that can't be read.
-    """
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: not a TOML file: {error}") from None
-    tables = {"model": ModelConfig, "training": Recipe}
-    allowed = {name: {f.name for f in fields(kind)} for name, kind in tables.items()}
-    unknown = [name for name in found if name not in {*tables, "text", "every"}]
-    for table in tables:
-        if not isinstance(found.setdefault(table, {}), dict):
-            raise ValueError(f"{path}: [{table}] must be a table, not {found[table]!r}")
-        unknown += [f"{table}.{n}" for n in found[table] if n not in allowed[table]]
-    if "vocab_size" in found["model"]:
-        unknown.append("model.vocab_size (the text decides it)")
-    if unknown:
-        raise ValueError(f"{path}: unknown: {', '.join(unknown)}")
-    missing = {"steps", "batch_size", "lr"} - found["training"].keys()
-    if missing:
-        raise ValueError(f"{path}: [training] needs {', '.join(sorted(missing))}")
-    recipe, every = Recipe(**found["training"]), found.get("every", EVERY)
-    if isinstance(every, bool) or not isinstance(every, int):
-        raise ValueError(f"{path}: every must be a whole number, not {every!r}")
-    if every < 1:
-        raise ValueError(f"{path}: every must be at least 1, not {every}")
-    text = read_text(path, found["text"]) if "text" in found else load_text()
-    return found["model"], recipe, text, every
-
-
-def read_text(config: Path, name: Any) -> str:
-    """The text that a config names, without the mark that some editors put before it."""
-    if not isinstance(name, str):
-        raise ValueError(f"{config}: text must be a path in quotes, not {name!r}")
-    path = config.parent / name
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: not a text in UTF-8: {error}") from None
 
 
 def work(options: argparse.Namespace, rank: int, n: int) -> None:
