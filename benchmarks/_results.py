@@ -14,11 +14,12 @@ RESULTS = Path(__file__).parent / "results"
 
 def store(name: str, columns: list[str], rows: list[list[str]], **more: object) -> None:
     """Print the table, and write it down with what made it. The book shows what is written."""
+    threads = torch.get_num_threads()
     result = {
         "command": " ".join(["python", *map(_relative, sys.argv)]),
         "date": time.strftime("%Y-%m-%d"),
         "machine": f"{_cpu()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-        f"torch {torch.__version__}, {torch.get_num_threads()} threads",
+        f"torch {torch.__version__}, {threads} thread{'s' * (threads != 1)}",
         **more,
         "columns": columns,
         "rows": rows,

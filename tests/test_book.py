@@ -17,6 +17,15 @@ from attention_lab.teaching import exercises
 from attention_lab.teaching.claims import Checked, parse
 from attention_lab.teaching.ledger import ledger
 
+# What lies open on a desk but is wider than its column. Long printed lines may be.
+CUT = """() => {
+    document.querySelectorAll("article details").forEach((details) => { details.open = true; });
+    const wide = ".highlight pre, .cell_output .al, article table, mjx-container[display]";
+    return [...document.querySelectorAll(wide)]
+        .filter((node) => !node.closest(".output.stream, .output.text_plain, .output.traceback"))
+        .filter((node) => node.scrollWidth > node.clientWidth)
+        .map((node) => node.textContent.slice(0, 99)); }"""
+
 
 @pytest.fixture(scope="session")
 def pages(book: Path) -> dict[str, BeautifulSoup]:
@@ -157,7 +166,7 @@ def test_pages_are_light(book: Path, pages: dict[str, BeautifulSoup]) -> None:
 
 
 @pytest.mark.browser
-def test_formulas_are_set_with_the_network_off(
+def test_on_a_desk_formulas_are_set_and_no_code_table_or_formula_is_cut(
     pages: dict[str, BeautifulSoup], visit: Callable[..., Page]
 ) -> None:
     for name in pages:
@@ -170,6 +179,20 @@ def test_formulas_are_set_with_the_network_off(
             copy.querySelectorAll("pre, code, script").forEach((node) => node.remove());
             return copy.textContent; }""")
         assert not re.search(r"\$\$|\\\(|\\\[|\\begin", prose), name
+        assert not (cut := page.evaluate(CUT)), (name, cut)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("paper", ["A4", "Letter"])
+def test_the_page_to_print_is_one_page_and_prints_light(
+    visit: Callable[..., Page], paper: str
+) -> None:
+    page = visit("book/summary", scheme="dark")
+    theme = "document.documentElement.dataset.theme"
+    page.evaluate(f"addEventListener('beforeprint', () => {{ window.printed = {theme}; }})")
+    pdf = page.pdf(format=paper)
+    assert len(re.findall(rb"/Type /Page\b", pdf)) == 1
+    assert page.evaluate(f"[window.printed, {theme}]") == ["light", "dark"]
 
 
 @pytest.mark.browser

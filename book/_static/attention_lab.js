@@ -10,3 +10,11 @@ function reachWide() {
 }
 addEventListener("load", () => (window.MathJax?.startup?.promise ?? Promise.resolve()).then(reachWide));
 addEventListener("resize", reachWide);
+
+// Paper is white: a page that is read in the dark prints in the colours of the light.
+let shown;
+addEventListener("beforeprint", () => {
+  shown = document.documentElement.dataset.theme;
+  document.documentElement.dataset.theme = "light";
+});
+addEventListener("afterprint", () => { document.documentElement.dataset.theme = shown; });
