@@ -189,6 +189,18 @@ def test_the_page_decides_on_dark_then_the_system(page: Page) -> None:
 
 
 @pytest.mark.browser
+def test_on_paper_a_figure_is_light_and_leaves_its_link_out(kind: Kind, page: Page) -> None:
+    figure = mount(page, kind.make(), root="data-theme=dark")
+    row = "Object.assign(document.createElement('div'), { className: 'link', textContent: 'link' })"
+    figure.evaluate(f"f => f.shadowRoot.querySelector('.al').append({row})")  # no address: no link
+    assert figure.locator(".link").is_visible()
+    page.emulate_media(media="print")
+    assert not figure.locator(".link").is_visible()
+    surface = "f => getComputedStyle(f.shadowRoot.querySelector('.al')).backgroundColor"
+    assert figure.evaluate(surface) == "rgb(255, 255, 255)"
+
+
+@pytest.mark.browser
 def test_the_theme_follows_a_switch(page: Page) -> None:
     dark = mount(page, BARS, root="data-theme=light").locator(".al.dark")
     expect(dark).to_have_count(0)

@@ -13,7 +13,7 @@ def path_of_text() -> Path:
     return Path(folder).expanduser() / "tinyshakespeare.txt"
 
 
-def read(path: Path) -> bytes:
+def read_file(path: Path) -> bytes:
     if path.exists() and not path.is_file():
         raise ValueError("not a file but a folder or the like")
     return path.read_bytes()

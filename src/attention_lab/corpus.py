@@ -31,7 +31,7 @@ def load_text() -> str:
     path = _cache.path_of_text()
     notes = []
     try:
-        return _plays.checked(_cache.read(path)).decode()
+        return _plays.checked(_cache.read_file(path)).decode()
     except (FileNotFoundError, NotADirectoryError):
         reasons = ["no such file"]
     except (OSError, ValueError) as error:

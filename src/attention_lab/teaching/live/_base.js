@@ -10,11 +10,14 @@ if (!window.AlFigure) {
       border: 1px solid var(--line); border-radius: 10px; background: var(--surface);
       color: var(--text); font: 16px/1.5 system-ui, sans-serif;
     }
-    .al.dark {
-      --surface: #1a1f27; --text: #e7ebf1; --quiet: #a6b0be; --line: #333c49; --edge: #7f8b9c;
-      --accent: #7fabf3; --track: #262d38; --mark: #51421a; --error: #ff9c93;
-      color-scheme: dark;
+    @media screen {
+      .al.dark {
+        --surface: #1a1f27; --text: #e7ebf1; --quiet: #a6b0be; --line: #333c49; --edge: #7f8b9c;
+        --accent: #7fabf3; --track: #262d38; --mark: #51421a; --error: #ff9c93;
+        color-scheme: dark;
+      }
     }
+    @media print { .link, [aria-label="Examples"] { display: none !important; } }
     * { box-sizing: border-box; }
     p { margin: 0; }
     label { display: block; margin-bottom: 4px; font-weight: 600; }
