@@ -14,6 +14,7 @@ import contextlib
 import io
 import multiprocessing
 import os
+import resource
 import shutil
 import sys
 import tempfile
@@ -34,6 +35,7 @@ TESTS = {  # where a module's test file has another name
     "_scale": "cost",
     "teaching/tables": "figures",
     "teaching/live/figure": "live",
+    "teaching/ledger": "claims",
     "teaching/live/numbers": "numbers",
 }
 
@@ -122,6 +124,8 @@ def run_tests(answer: Any, folder: str, tests: list[str]) -> None:
     import hypothesis
     import pytest
 
+    limit = 8 * 2**30  # bytes: a loop that never ends should not take the machine with it
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     os.chdir(ROOT)
     sys.path.insert(0, folder)
     import attention_lab
