@@ -128,6 +128,7 @@ def run_tests(answer: Any, folder: str, tests: list[str]) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     os.chdir(ROOT)
     sys.path.insert(0, folder)
+    os.environ["PYTHONPATH"] = folder  # for programs that the tests start
     import attention_lab
 
     if not str(attention_lab.__file__).startswith(folder):

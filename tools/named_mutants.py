@@ -1,10 +1,12 @@
 """One line broken at a time, and the test that must notice: what `mutants.py` makes and runs."""
 
+AGREES = "test_a_value_agrees_by_the_claims_own_rule"
 AVERAGE = "test_row_t_is_the_mean_of_rows_0_to_t"
 TORCH = "test_value_and_gradient_equal_torchs_own_attention"
 ROWS = "test_rows_sum_to_1_and_are_exactly_0_where_hidden"
 ANCHOR = "test_the_triangle_is_anchored_at_the_last_key"
 NOTHING = "test_a_query_that_sees_nothing_gets_0_and_finite_gradients"
+GRID = "test_a_grid_colours_each_cell_by_its_number_in_nine_steps"
 HEAD = "test_head_equals_torchs_attention_of_its_projections"
 SLICES = "test_multihead_is_single_heads_on_slices_joined_and_projected"
 DROPOUT = "test_dropout_acts_on_the_weights_and_on_the_projected_output"
@@ -16,6 +18,7 @@ BILL = "test_the_documents_table_comes_out"
 BRANCHES = "test_side_by_side_the_longest_branch_counts"
 PAPER = "test_waves_equal_the_papers_formula_index_by_index"
 CONFIG = "test_a_config_that_makes_no_model_is_refused_by_name"
+LEAK = "test_any_look_at_the_future_fails"
 LAYER = "test_a_block_equals_torchs_encoder_layer_with_the_same_weights"
 DRAWS = "test_generate_records_no_gradient_and_repeats_with_a_generator"
 RECIPE = "test_a_recipe_that_makes_no_run_is_refused_by_name"
@@ -365,6 +368,115 @@ NAMED: dict[str, list[tuple[str, str, str, str]]] = {
         ("every process writes", "if rank == 0 and ((", "if ((", SHARE),
         ("bfloat16 not used", "if not options.bf16:", "if True:",
          "test_bfloat16_and_others_call_the_model"),
+    ],
+    "_cache": [
+        ("a half-written file", "temporary = path.with_name(",
+         "temporary = path or path.with_name(", "test_a_full_disk_leaves_the_text_and_no_rest"),
+        ("no folder made", "parents=True", "parents=False",
+         "test_the_first_load_fills_the_cache_and_leaves_nothing_else"),
+        ("a folder taken for the file", "path.exists() and not path.is_file()", "False",
+         "test_a_folder_in_place_of_the_file_is_set_aside_again_and_again"),
+        ("the variable without effect", 'os.environ.get("ATTENTION_LAB_CACHE") or ', "",
+         "test_the_cached_file_is_the_text_and_is_used_next_time"),
+    ],
+    "_plays": [
+        ("an erratum that matches twice", "!= 1:", "< 1:",
+         "test_an_erratum_that_does_not_match_once_stops_and_is_named"),
+        ("both of two speakers", """name.partition(' & ')[0]""", "name",
+         "test_two_speakers_at_once_keep_the_first"),
+        ("torn names", "whole = re.sub(", "whole = markdown or re.sub(",
+         "test_a_name_torn_in_two_is_one_name"),
+        ("bytes not checked", "if found == SHA256:", "if True:",
+         "test_wrong_bytes_are_refused_with_what_is_wrong"),
+    ],
+    "corpus": [
+        ("the cache not checked", "_plays.checked(_cache.read_file(path))",
+         "_cache.read_file(path)", "test_a_bad_cached_file_is_set_aside_and_replaced"),
+        ("one try at a download", "        return _fetch()\n    except", "        raise OSError\n"
+         "    except", "test_a_failed_download_is_tried_once_more"),
+        ("characters in any order", "sorted(set(text))", "list(set(text))",
+         "test_the_65_characters_are_sorted_by_code_point"),
+        ("y is x", "torch.stack((index, index + 1))", "torch.stack((index, index))",
+         "test_y_is_x_one_step_ahead_and_shares_nothing_with_the_text"),
+        ("the last window never drawn", "len(flat(ids)) - block_size", "len(flat(ids)) - block_size"
+         " - 1", "test_every_window_is_drawn_the_last_one_too"),
+        ("the generator is ignored", ", generator=generator)", ")",
+         "test_a_generator_makes_batches_repeat_and_leaves_the_global_seed_alone"),
+        ("rounded up", "int(fraction * len(flat(ids)))", "-int(-fraction * len(flat(ids)) // 1)",
+         "test_split_cuts_after_the_whole_part_of_the_fraction"),
+        ("negative ids", "0 <= value < self.vocab_size", "value < self.vocab_size",
+         "test_an_id_out_of_range_is_named_with_the_range"),
+    ],
+    "model": [
+        ("positions begin anew with each piece", "torch.arange(start, start", "torch.arange(0, 0",
+         "test_reading_on_with_a_cache_gives_the_scores_of_reading_it_all"),
+        ("positions not added", "x = x + self.position_embedding_table(positions)", "pass",
+         "test_positions_tell_the_same_character_at_two_places_apart"),
+        ("not normed at the end", "self.lm_head(self.norm(x))", "self.lm_head(x)",
+         "test_a_model_is_its_parts_in_order"),
+        ("weights of what comes before", "block.weights(x))\n            x = block(x)",
+         "block.weights(x))\n            x = x",
+         "test_weights_are_given_block_by_block"),
+        ("one cache for all", "block(x, cache[i] if cache", "block(x, cache[0] if cache",
+         "test_reading_on_with_a_cache_gives_the_scores_of_reading_it_all"),
+        ("a cache where nobody waits", "for _ in self.blocks if self.config.causal",
+         "for _ in self.blocks", "test_a_model_that_looks_ahead_or_has_no_blocks_has_no_cache"),
+        ("too long a text", "if start + idx.shape[-1] > self.block_size:", "if False:",
+         "test_too_long_an_input_is_refused_with_both_lengths"),
+        ("targets not looked at", "(idx,) if targets is None else (idx, targets)", "(idx,)",
+         "test_a_target_outside_the_vocabulary_is_named"),
+        ("the caller's random numbers move", "with torch.random.fork_rng(devices=[]):",
+         "if True:", "test_the_seed_alone_decides_the_starting_weights"),
+        ("embeddings of one size", "table.weight.data *= config.embedding_std", "pass",
+         "test_the_spread_of_the_embeddings_alone_is_scaled"),
+    ],
+    "causality": [
+        ("the last of the past not compared", "[:, : t + 1], before[:, : t + 1]",
+         "[:, :t], before[:, :t]", LEAK),
+        ("the future left as it was", "other[:, t + 1 :]", "x[:, t + 1 :]", LEAK),
+        ("a reused output", "before = before.clone()", "pass", LEAK),
+        ("nothing changed, nothing said", "if not changes[1:].all():", "if False:",
+         "test_a_test_that_proves_nothing_is_refused"),
+    ],
+    "teaching/claims": [
+        ("any value in a list", "len(here) == len(there) and all(", "any(", AGREES),
+        ("rounded half to even", "ROUND_HALF_UP)", '"ROUND_HALF_EVEN")', AGREES),
+        ("a tolerance of nothing", "<= _tolerance", "< _tolerance", AGREES),
+        ("True is 1", "isinstance(here, str | bool) or isinstance(there, str | bool)",
+         "isinstance(here, str)", AGREES),
+        ("never off", "if not agrees(claim, here):", "if False:",
+         "test_a_value_that_is_off_raises_with_both_values_and_the_claim"),
+    ],
+    "teaching/ledger": [
+        ("unknown fields", "if unknown or missing:", "if missing:",
+         "test_a_malformed_ledger_is_refused"),
+        ("two of one id", "if len(by_id) != len(rows):", "if False:",
+         "test_a_malformed_ledger_is_refused"),
+        ("decimals lost", ", parse_float=Decimal", "",
+         "test_the_ledger_keeps_decimals_and_knows_where_a_claim_stands"),
+    ],
+    "teaching/figures": [
+        ("upside down", "ylim=(rows, 0)", "ylim=(0, rows)", GRID),
+        ("one step too many", "colormaps[colours](step / (STEPS - 1))",
+         "colormaps[colours](step / STEPS)", GRID),
+        ("neighbours not covered", "1 + len(more), 1))", "1, 1))", GRID),
+        ("NaN has a colour", "if not numbers.isfinite().all():", "if False:",
+         "test_a_grid_refuses_what_has_no_colour"),
+        ("another SVG each time", '"svg.hashsalt": "attention_lab",', "",
+         "test_a_loss_curve_is_the_same_svg_each_time_with_text_as_text"),
+    ],
+    "teaching/tables": [
+        ("names swapped", "down, across = list(map(visible, rows)), list(map(visible, columns))",
+         "across, down = list(map(visible, rows)), list(map(visible, columns))",
+         "test_attention_table_has_headers_for_both_directions_and_every_number"),
+        ("shaded by the size alone", "{abs(number) / most:.2f}", "{abs(number):.2f}",
+         "test_attention_table_shades_by_the_largest_weight_and_takes_a_matrix_that_is_not_square"),
+        ("a Chinese character in one column", '2 if east_asian_width(character) in "WF" else 1',
+         "1", "test_chinese_words_are_marked_as_chinese_and_take_two_columns_a_character"),
+        ("a sign lost", 'sign = "w" if number >= 0 else "w minus"', 'sign = "w"',
+         "test_number_table_tells_signs_apart_and_shows_minus_infinity"),
+        ("shares that do not add up", "abs(float(weights.sum()) - 1) > 1e-4", "False",
+         "test_bars_refuse_what_is_no_distribution"),
     ],
 }
 # fmt: on
