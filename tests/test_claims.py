@@ -51,6 +51,7 @@ def test_the_ledger_keeps_decimals_and_knows_where_a_claim_stands() -> None:
         (claim("round", ["1.9 MB"]), ["1.9 MB"], True),
         (claim("approx", Decimal("2.49"), abs=Decimal("0.03")), 2.515, True),
         (claim("approx", Decimal("2.49"), abs=Decimal("0.03")), 2.53, False),
+        (claim("approx", 10, abs=Decimal("7")), 17, True),  # the edge is within
         (claim("approx", [4, 16], rel=Decimal("0.06")), [4.2, 15.2], True),
         (claim("approx", [4, 16], rel=Decimal("0.06")), [4.3, 16], False),
         (claim("approx", Decimal("2.5"), rel=Decimal("0.1")), 2.7, True),
@@ -170,6 +171,7 @@ def test_check_prints_one_line(capsys: pytest.CaptureFixture[str]) -> None:
         ('kind = "holds"\n[[claim]]\nid = "x"\ndoc = "A"\nsection = ""\ntext = ""\nkind = "holds"',
          "same id: x"),
         ('knid = "holds"', r"claim x: unknown fields \['knid'\], missing fields \['kind'\]"),
+        ('kind = "holds"\nunit = "MB"', r"claim x: unknown fields \['unit'\]"),
         ('kind = "exact"', "claim x: a value belongs to exact, round and approx"),
         ('kind = "holds"\nvalue = true', "claim x: a value belongs to exact, round and approx"),
     ],

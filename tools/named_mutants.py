@@ -371,13 +371,14 @@ NAMED: dict[str, list[tuple[str, str, str, str]]] = {
     ],
     "_cache": [
         ("a half-written file", "temporary = path.with_name(",
-         "temporary = path or path.with_name(", "test_a_full_disk_leaves_the_text_and_no_rest"),
+         "temporary = path or path.with_name(",
+         "test_the_first_load_fills_the_cache_and_leaves_nothing_else"),
         ("no folder made", "parents=True", "parents=False",
          "test_the_first_load_fills_the_cache_and_leaves_nothing_else"),
         ("a folder taken for the file", "path.exists() and not path.is_file()", "False",
          "test_a_folder_in_place_of_the_file_is_set_aside_again_and_again"),
         ("the variable without effect", 'os.environ.get("ATTENTION_LAB_CACHE") or ', "",
-         "test_the_cached_file_is_the_text_and_is_used_next_time"),
+         "test_the_first_load_fills_the_cache_and_leaves_nothing_else"),
     ],
     "_plays": [
         ("an erratum that matches twice", "!= 1:", "< 1:",
