@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from docutils import nodes
-from ledger import row, table
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+from tables import row, table
 
 TITLE = re.compile(r"^\*\*\d+\. (.+?)\*\*", re.MULTILINE)
 CHECK = re.compile(r"^# exercises\.(check_\w+)", re.MULTILINE)

@@ -3,16 +3,17 @@
 The first comes from the package's ledger, the second from the outputs stored in the notebooks.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from checks import anchor, link, stored_checks
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
+from tables import row, table, verbatim
 
 from attention_lab.teaching import claims
 from attention_lab.teaching.claims import Checked
@@ -32,7 +33,6 @@ KINDS = {
 }
 COLUMNS = {"What the document says": 46, "Its figure": 22, "Here": 18, "Where": 14}
 Result = tuple[str, Checked]  # the page that checked a claim, and what came out
-Cell: TypeAlias = str | nodes.Node | list[nodes.Node]
 logger = logging.getLogger(__name__)
 
 
@@ -94,11 +94,6 @@ class Ledger(SphinxDirective):
         return [nodes.Text("rests on "), *cited]
 
 
-def verbatim(text: str, **attributes: Any) -> nodes.paragraph:
-    """A paragraph whose quotes stay as they are: some stand around code."""
-    return nodes.paragraph("", text, support_smartquotes=False, **attributes)
-
-
 def agrees(checked: Checked) -> bool:
     claim = ledger().get(checked.id)
     return claim is not None and claims.agrees(claim, checked.value)
@@ -152,29 +147,6 @@ def counts(rows: list[Claim], results: dict[str, Result]) -> Iterator[nodes.Node
 
 def heading(text: str) -> nodes.row:
     return row([text], classes=["al-heading"])
-
-
-def table(
-    heads: list[str], body: list[nodes.row], widths: list[int], classes: list[str]
-) -> nodes.table:
-    group = nodes.tgroup(cols=len(heads))
-    group += [nodes.colspec(colwidth=width) for width in widths]
-    group += nodes.thead("", row(heads))
-    group += nodes.tbody("", *body)
-    for line in body:  # the last cell takes the columns that are left
-        line[-1]["morecols"] = len(heads) - len(line)
-    return nodes.table("", group, classes=["colwidths-given", *classes])
-
-
-def row(cells: Iterable[Cell], **attributes: Any) -> nodes.row:
-    made = nodes.row(**attributes)
-    for cell in cells:
-        if isinstance(cell, list):
-            made += nodes.entry("", *cell)
-        else:
-            content = nodes.Text(cell) if isinstance(cell, str) else cell
-            made += nodes.entry("", nodes.paragraph("", "", content))
-    return made
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

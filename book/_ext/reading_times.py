@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from ledger import row, table
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+from tables import row, table
 
 WORDS = 150  # of prose, read in a minute
 LINE = 5 / 60  # minutes for a line of code

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from ledger import row, table, verbatim
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+from tables import row, table, verbatim
 
 FOLDER = "benchmarks/results"
 
