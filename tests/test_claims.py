@@ -1,6 +1,7 @@
 """The ledger's rules: what agrees, what is refused, and that a printed line can be read back."""
 
 import math
+from dataclasses import FrozenInstanceError
 from decimal import Decimal
 from typing import Any
 
@@ -46,6 +47,8 @@ def test_the_ledger_keeps_decimals_and_knows_where_a_claim_stands() -> None:
         (claim("round", Decimal("2.68")), 2.675, True),  # though binary 2.675 is a bit less
         (claim("round", [Decimal("7.39"), 0]), [7.389, 0.004], True),
         (claim("round", [Decimal("7.39"), 0]), [7.389, 0.005], False),
+        (claim("round", 33), 33.4, True),
+        (claim("round", Decimal("1.00")), 1e30, False),
         (claim("round", Decimal("1.00")), math.nan, False),
         (claim("round", Decimal("1.00")), math.inf, False),
         (claim("round", ["1.9 MB"]), ["1.9 MB"], True),
@@ -150,6 +153,27 @@ def test_our_own_results_name_the_ledger_not_a_document() -> None:
     assert parse(line(own, 8)) == claims.Checked("own.claim", 8)
 
 
+@pytest.mark.parametrize(
+    ("given", "value", "shown"),
+    [
+        (claim("exact", [Decimal("0.5"), 2]), [0.5, 2], "[0.5, 2]"),
+        (claim("approx", 100, abs=Decimal("20")), 101.5, "102"),
+        (claim("approx", 1, abs=Decimal("0.0001")), 1.00005, "1.00005"),
+        (claim("approx", 0, abs=Decimal("0.00001")), 0.0000021, "2.1e-06"),
+    ],
+)
+def test_a_value_has_one_digit_more_than_its_tolerance(
+    given: Claim, value: Any, shown: str
+) -> None:
+    assert claims.show(given, value) == shown
+
+
+def test_a_claim_and_what_was_checked_are_frozen() -> None:
+    for kept in (claim("holds"), claims.Checked("some.claim", True)):
+        with pytest.raises(FrozenInstanceError):
+            setattr(kept, "id", "another")  # noqa: B010
+
+
 @pytest.mark.parametrize("text", ["", "✓ done", "same-row.vocab · here 65", "✓ a · here 65"])
 def test_other_lines_are_not_taken_for_checks(text: str) -> None:
     assert parse(text) is None
@@ -160,6 +184,9 @@ def test_check_prints_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "✓ same-row.vocab · here 65 · document A 65\n"
 
 
+ANOTHER = '[[claim]]\nid = "{}"\ndoc = "A"\nsection = ""\ntext = ""\nkind = "holds"\n'
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [
@@ -168,8 +195,7 @@ def test_check_prints_one_line(capsys: pytest.CaptureFixture[str]) -> None:
         ('kind = "holds"\nsources = ["x"]', "belong to a fact"),
         ('kind = "approx"\nvalue = 1', "exactly one of abs and rel"),
         ('kind = "approx"\nvalue = 1\nabs = 0.1\nrel = 0.1', "exactly one of abs and rel"),
-        ('kind = "holds"\n[[claim]]\nid = "x"\ndoc = "A"\nsection = ""\ntext = ""\nkind = "holds"',
-         "same id: x"),
+        ('kind = "holds"\n' + ANOTHER.format("y") + ANOTHER.format("x"), "same id: x$"),
         ('knid = "holds"', r"claim x: unknown fields \['knid'\], missing fields \['kind'\]"),
         ('kind = "holds"\nunit = "MB"', r"claim x: unknown fields \['unit'\]"),
         ('kind = "exact"', "claim x: a value belongs to exact, round and approx"),

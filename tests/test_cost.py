@@ -289,6 +289,7 @@ def test_an_error_that_cannot_travel_comes_back_as_words():
     [
         (lambda: os.kill(os.getpid(), signal.SIGKILL), "SIGKILL: no memory left?"),
         (lambda: os._exit(3), "status 3"),
+        (lambda: os._exit(0), "status 0"),
     ],
 )
 def test_a_process_that_dies_is_reported(end, how):

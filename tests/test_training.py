@@ -251,3 +251,12 @@ def test_evaluate_is_without_dropout_and_the_same_in_float64():
 def test_a_count_that_is_no_whole_number_is_refused_by_name(name, value):
     with pytest.raises(ValueError, match=f"{name} must be a whole number, not {value}"):
         Recipe(**({"steps": 20, "batch_size": 4, "lr": 0.1} | {name: value}))
+
+
+def test_dropout_has_a_seed_of_its_own_in_each_step_of_each_process(monkeypatch):
+    seeds = []
+    monkeypatch.setattr(torch, "manual_seed", seeds.append)
+    run = Run(BigramModel(4), Recipe(steps=2, batch_size=4, lr=0.1, seed=7), share=(1, 2))
+    run.step(IDS)
+    run.step(IDS)
+    assert seeds == [8, 1008]
