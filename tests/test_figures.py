@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
+from matplotlib import pyplot
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
@@ -181,6 +182,19 @@ def test_a_loss_curve_is_the_same_svg_each_time_with_text_as_text():
     assert "<dc:date" not in first
 
 
+def test_a_loss_curve_has_a_point_at_the_end_of_each_stretch_and_its_floor(monkeypatch):
+    axes = Figure().add_subplot()
+    monkeypatch.setattr(pyplot, "subplots", lambda: (axes.figure, axes))
+    monkeypatch.setattr(pyplot, "show", lambda: None)
+    figures.loss_curve({"m": [3.0, 2.0, 1.8]}, every=50, floor=("the floor", 1.5))
+    curve, floor = axes.lines
+    assert list(curve.get_xdata()) == [50, 100, 150]
+    assert list(curve.get_ydata()) == [3.0, 2.0, 1.8]
+    assert set(floor.get_ydata()) == {1.5}
+    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert names == ["m", "the floor"]
+
+
 def cells(numbers, colours="Greys"):
     """Each cell's colour as a reader sees it, the last patch drawn on top; and the patches."""
     axes = Figure().add_subplot()
@@ -215,6 +229,10 @@ def test_a_grid_takes_numbers_between_two_steps_and_leaves_them_as_they_are():
     assert seen[0][:4] == ["#ffffff", "#ffffff", "#000000", "#000000"]
     assert len(patches) == 3
     assert numbers.tolist()[0][0] == -1.0
+
+
+def test_a_grid_spreads_its_colours_over_any_range():
+    assert cells(torch.tensor([[0.5, 0.25, 0.25]]))[0] == [["#000000", "#ffffff", "#ffffff"]]
 
 
 def test_a_grid_of_one_number_has_one_colour():
