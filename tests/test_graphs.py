@@ -128,6 +128,65 @@ def test_all_is_drawn_inside_the_picture(T, seed, causal):
             assert y + thick / 2 <= top + height
 
 
+def drawn(figure):
+    """Left, top, right and bottom of what is drawn, names and words at the side left out."""
+    xs, ys = [], []
+    for shape in drawing(figure).iter():
+        half = float(shape.get("stroke-width", 0)) / 2
+        if shape.tag == "circle":
+            size = float(shape.get("r")) + half
+            points = [
+                (float(shape.get("cx")) + d, float(shape.get("cy")) + d) for d in (-size, size)
+            ]
+        elif shape.tag == "path":
+            numbers = [float(n) for n in re.findall(r"-?[\d.]+", shape.get("d"))]
+            p = torch.tensor(numbers, dtype=torch.float64).view(4, 2)
+            t = torch.linspace(0, 1, 99, dtype=torch.float64)[:, None]
+            curve = (
+                (1 - t) ** 3 * p[0]
+                + 3 * t * (1 - t) ** 2 * p[1]
+                + 3 * t**2 * (1 - t) * p[2]
+                + t**3 * p[3]
+            )
+            points = [(x + d, y + d) for x, y in curve.tolist() for d in (-half, half)]
+        else:
+            continue
+        xs += [x for x, _ in points]
+        ys += [y for _, y in points]
+    return min(xs), min(ys), max(xs), max(ys)
+
+
+@pytest.mark.parametrize("T", [1, 2, 3, 6])
+@pytest.mark.parametrize("sides", ["above", "below", "both", "none"])
+def test_a_line_fits_its_picture_with_little_to_spare(T, sides):
+    full = torch.full((T, T), 1 / T)
+    kept = {"above": full.tril(), "below": full.triu(), "both": full, "none": full * 0}[sides]
+    figure = attention_graph(kept, "abcdef"[:T])
+    left, top, right, bottom = drawn(figure)
+    x, y, width, height = box(figure)
+    assert x == -REACH
+    assert width == STEP * (T - 1) + 2 * REACH
+    assert x <= left
+    assert right <= x + width
+    assert 0 <= top - y <= 20
+    assert 0 <= y + height - bottom <= 20
+
+
+@pytest.mark.parametrize(("asked", "askers"), [("a", "b"), ("abc", "xy"), ("ab", "wxyz")])
+def test_two_rows_fit_their_picture_with_their_words_at_the_side(asked, askers):
+    figure = attention_graph(torch.full((len(askers), len(asked)), 0.5), askers, asked)
+    left, top, _right, bottom = drawn(figure)
+    x, y, width, height = box(figure)
+    assert x == -REACH
+    assert 0 <= left - x <= REACH
+    assert 0 <= top - y <= 16
+    assert 0 <= y + height - bottom <= 16
+    words = [t for t in drawing(figure).iter("text") if t.get("class") == "side"]
+    assert {float(t.get("x")) for t in words} == {STEP * (max(len(asked), len(askers)) - 1) + 30.0}
+    assert [float(t.get("y")) for t in words] == [0, DROP]
+    assert 40 <= x + width - float(words[0].get("x")) <= 60
+
+
 def test_names_are_escaped_and_made_visible_and_nothing_is_changed():
     weights = HOU.clone().requires_grad_(True)
     figure = attention_graph(weights, ['"<b>', " ", "训"])
