@@ -148,6 +148,12 @@ def test_bars_show_the_likeliest_first_with_a_spoken_name():
     ]
 
 
+def test_five_bars_unless_asked_and_none_of_them_too_many():
+    p = torch.tensor([0.0, 0.1, 0.2, 0.3, 0.15, 0.25])  # (V,)
+    assert repr(next_character_bars({"after u": p}, "abcdef")).split()[2::2] == list("dfceb")
+    assert len(next_character_bars({"after u": p}, "abcdef", top=9).text.splitlines()) == 1 + 6
+
+
 @pytest.mark.parametrize(
     "wrong", [[0.5, 0.5], [0.5, 0.5, 0.5], [1.5, -0.5, 0.0], [float("nan"), 0.5, 0.5]]
 )
