@@ -25,6 +25,11 @@ SITE_ONLY = {
     r"\{[a-z]+(:[a-z]+)?\}`": "a role",
     r"^\([\w-]+\)=$": "a label",
     r"^\+\+\+": "a block break",
+    r"^% ": "a comment of MyST",
+    r"^: +\S": "a list of definitions",
+    r"\[\^[^\]\s]+\]": "a footnote",
+    r"[\])`]\{[.#]": "an attribute in braces",
+    r"<(?!/?(details|summary)\b)[a-z][^<>]*>": "HTML other than <details>",
 }
 
 
