@@ -252,6 +252,11 @@ CASES = {
         LINKS,
         "a link to ../book/ledger.md#gone: no such heading",
     ),
+    "a chapter called by another's number": Case(
+        in_cell(CHAPTER, "markdown", r"\[chapter \d+\]", "[chapter 17]"),
+        guard("prose", "a_link_called_chapter_n_leads_to_chapter_n"),
+        "chapter 17 leads to ",
+    ),
     "an alt text dropped": Case(
         notebook(CHAPTER, no_alt),
         guard("notebooks", "figures_have_a_text_that_says_what_they_show"),
