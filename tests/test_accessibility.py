@@ -23,6 +23,10 @@ WORST_CONTRAST = """() => {
         const ground = light(fill === "none" ? body : fill);
         const ink = light(getComputedStyle(t).fill);
         return (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05); })); }"""
+FILTERS = """() => [...document.querySelectorAll("svg.al-figure, article table, article *")]
+    .filter((n) => n.matches("svg, table") || n.shadowRoot)
+    .flatMap((n) => { const all = []; for (; n; n = n.parentElement) all.push(n); return all; })
+    .map((n) => getComputedStyle(n).filter).filter((filter) => filter !== "none")"""
 # Axe is slow on what is large and seen elsewhere: pictures are measured above, and highlighted
 # code looks the same in every chapter, so that one chapter's is enough.
 EMPTY = """(nodes) => document.querySelectorAll(nodes).forEach((n) => n.replaceChildren())"""
@@ -71,6 +75,7 @@ def test_a_page_is_there_for_everyone(visit: Callable[..., Page], name: str) -> 
     for scheme in ("dark", "light"):
         dress(page, scheme, 360)
         assert page.evaluate(WORST_CONTRAST) >= 4.5, scheme
+        assert page.evaluate(FILTERS) == [], f"{scheme}: a filter falsifies a figure's colours"
     page.evaluate(EMPTY, "svg.al-figure" + ", .highlight pre" * code_seen)
     page.evaluate(Axe().axe_script)
     found = {}

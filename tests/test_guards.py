@@ -17,6 +17,8 @@ import mutants
 import pytest
 from chapter_files import ROOT
 
+import notebooks
+
 CHAPTER, BEFORE = "04-a-product-is-a-weighted-sum", "03-the-average"  # the one links to the other
 FOLDERS = ("book", "notebooks", "src", "tests", "tools")
 FILES = (".gitignore", "_config.yml", "_toc.yml", "pyproject.toml")
@@ -110,6 +112,28 @@ def skipped(nb: Notebook) -> str:
     return f", cell {cell['id']}:"
 
 
+def added(kind: str, source: str) -> Callable[[Path], str]:
+    """A cell more, at the end."""
+    rest = {"execution_count": 1, "outputs": []} if kind == "code" else {}
+
+    def change(nb: Notebook) -> str:
+        cell = {"cell_type": kind, "id": "added", "metadata": {}, "source": [source]}
+        nb["cells"].append(cell | rest)
+        return ", cell added:"
+
+    return notebook(CHAPTER, change)
+
+
+def failing(tree: Path) -> str:
+    in_cell(BEFORE, "code", r"\Afrom ", "1 / 0\nfrom ")(tree)
+    return f"notebooks/{BEFORE}.ipynb::Cell 1"
+
+
+def another_kernel(nb: Notebook) -> str:
+    nb["metadata"]["kernelspec"]["name"] = "conda-env-mine-py"
+    return ""
+
+
 def nbval_cell(tree: Path) -> str:
     """A stored number of one line that nbval compares; nbval counts the code cells."""
     named = in_cell(BEFORE, "output", r"(\d+\.\d*)[0-8]", r"\g<1>9")(tree)
@@ -166,6 +190,9 @@ def guard(file: str, test: str, chapter: str = CHAPTER) -> str:
 
 HELPER = "src/attention_lab/averaging.py"
 STORED = guard("notebooks", "it_is_stored_as_refresh_stores_it")
+CODE = guard("notebooks", "code_avoids_what_misleads")
+FILLS = guard("notebooks", "code_fills_with_minus_infinity_and_follows_no_order_of_a_set")
+PLAIN = guard("prose", "the_markdown_is_plain")
 LINKS = guard("prose", "links_lead_somewhere")
 TEXT = guard("text", "text_is_utf8_in_lines_that_end_in_lf", "")
 CASES = {
@@ -225,6 +252,11 @@ CASES = {
         LINKS,
         "a link to ../book/ledger.md#gone: no such heading",
     ),
+    "a chapter called by another's number": Case(
+        in_cell(CHAPTER, "markdown", r"\[chapter \d+\]", "[chapter 17]"),
+        guard("prose", "a_link_called_chapter_n_leads_to_chapter_n"),
+        "chapter 17 leads to ",
+    ),
     "an alt text dropped": Case(
         notebook(CHAPTER, no_alt),
         guard("notebooks", "figures_have_a_text_that_says_what_they_show"),
@@ -239,6 +271,26 @@ CASES = {
         "outputs older than the package or the cells",
     ),
     "a code cell changed": Case(reworded, "fresh", "older"),
+    "a cell that fails": Case(failing, f"nbval notebooks/{BEFORE}.ipynb", "ZeroDivisionError"),
+    "a solution broken": Case(
+        in_cell(CHAPTER, "markdown", r"\nexercises\.check_", "\n1 / 0\nexercises.check_"),
+        guard("prose", "solutions_pass_their_check"),
+        "the solution fails: ZeroDivisionError",
+    ),
+    "a kernel of the author's own": Case(
+        notebook(CHAPTER, another_kernel), STORED, "Run: make refresh"
+    ),
+    "a cell that installs": Case(added("code", "%pip install numpy==1.26"), CODE, "a magic"),
+    "a cell that asks an address": Case(
+        added("code", "urlopen('https://example.org')"), CODE, "asks no address"
+    ),
+    "a tiny number for minus infinity": Case(
+        added("code", "scores.masked_fill(hidden, -1e-10)"), FILLS, "can be outbid"
+    ),
+    "a vocabulary in the order of a set": Case(
+        added("code", "ids = {c: i for i, c in enumerate(set(text))}"), FILLS, "sort it"
+    ),
+    "a footnote": Case(added("markdown", "Said.[^1]\n\n[^1]: By whom."), PLAIN, "a footnote"),
     "a notebook saved with CRLF": Case(crlf_notebook, STORED, "Run: make refresh"),
     "CRLF in a cell's text": Case(
         in_cell(CHAPTER, "markdown", r"\n", "\r\n"), STORED, "CR in its text"
@@ -307,6 +359,8 @@ def test_make_runs_these_guards() -> None:
     assert "python tools/notebooks.py fresh" in recipes["$(BUILT)"]
     assert "jupyter-book build . -W -n --keep-going" in recipes["$(BUILT)"]
     assert "--nbval" in NBVAL
+    assert f"--nbval-cell-timeout={notebooks.CELL_TIMEOUT}" in NBVAL
+    assert "PAIRS := -n 2 --dist loadfile\n" in MAKEFILE, "the cells of a notebook stay together"
 
 
 @pytest.mark.parametrize("module", mutants.NAMED)

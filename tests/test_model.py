@@ -39,6 +39,32 @@ def test_logits_and_loss_have_their_shapes_and_the_loss_is_torchs(model):
     assert model(idx)[1] is None
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_a_default_dtype_of_the_readers_own_changes_no_number(model, request, dtype):
+    idx = torch.randint(11, (2, 8))
+    torch.set_default_dtype(dtype)
+    try:
+        again = MODELS[request.node.callspec.params["model"]]()
+        assert torch.equal(again(idx, idx)[1], model(idx, idx)[1])
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_a_default_device_of_the_readers_own_is_where_the_model_is(request, model):
+    with torch.device("meta"):
+        moved = MODELS[request.node.callspec.params["model"]]()
+        assert moved(torch.zeros(2, 8, dtype=torch.long))[0].device.type == "meta"
+
+
+def test_mixed_precision_is_near_the_full_one_and_learns(model):
+    idx = torch.randint(11, (2, 8))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = model(idx, idx)[1]
+        loss.backward()
+    torch.testing.assert_close(loss.float(), model(idx, idx)[1], rtol=0.02, atol=0.02)
+    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
+
+
 def test_bigram_looks_up_the_row_of_each_character():
     model, idx = BigramModel(11), torch.tensor([[3, 10, 3]])
     assert torch.equal(model(idx)[0][0], model.token_embedding_table.weight[idx[0]])

@@ -16,7 +16,9 @@ from repository import boot_source
 
 # What a guard must let pass: (notebook, cell id) -> the reason.
 SILENT: dict[tuple[str, str], str] = {}  # ends in an expression or prints, and shows nothing
-LARGE_CONSTANT: dict[tuple[str, str], str] = {}  # a finite stand-in for minus infinity
+LARGE_CONSTANT: dict[tuple[str, str], str] = {  # a finite stand-in for minus infinity
+    ("05-softmax.ipynb", "low-torch-tensor-20-000-0-20-001-0-5-0-s"): "shows how it is outbid"
+}
 LONG_NUMBER: dict[tuple[str, str], str] = {}  # a number of seven decimals or more
 UNCOMPARED: dict[tuple[str, str], str] = {}  # a tag that keeps nbval from comparing
 
@@ -25,17 +27,24 @@ LONGEST, MEDIAN, ALT, SIZE = 25, 6, 20, 5_000_000  # lines, lines, characters, b
 SHOW = {"check", "print", "display"}
 RETURN_NOTHING = {"svg", "manual_seed", "append", "backward", "step", "zero_grad"}
 SOFTMAX = {"softmax", "log_softmax", "Softmax", "LogSoftmax"}
-LARGE = r"-\s?\d[\d_.]*e\+?\d+|-\s?10\s?\*\*\s?\d+"
+LARGE = r"-\s?\d[\d_.]*e\+?\d+|-\s?10\s?\*\*\s?\d+|-\s?\d[\d_]{4,}\.?\d*"
+FILLS = {"masked_fill", "masked_fill_"}
+SETS = {"set", "frozenset"}
+KEEP_ORDER = {"list", "tuple", "enumerate", "join", "zip", "map", "tensor"}
 FORBIDDEN = {
     r"\bsys\.path\b": "sys.path: the package is installed",
-    r"%matplotlib": "%matplotlib: figures.svg() sets the format",
-    r"!\s*pip\b": "!pip: the boot cell installs",
-    r"list\(set\(": "list(set(…)) has another order in each process: use sorted(…)",
+    r"(?m)^\s*(%%?[a-z]|!\s*[a-z])": "a magic: the boot cell installs, svg() sets the format",
+    r"\bpip\b.*\binstall\b": "pip: the boot cell installs",
+    r"https?://|\burl(open|retrieve)\b|\brequests\.|\b(wget|curl)\b": "a chapter asks no address",
     r"NBVAL_|PYTEST_VALIDATE": "a marker that keeps nbval from comparing",
 }
 NOISE = {
     r"\b0x[0-9a-f]{6,}": "an address in memory",
-    r"np\.float64\(|np\.int64\(": "the repr of a numpy scalar",
+    r"\bnp\.(\w+\(|True_|False_)": "the repr of a numpy scalar",
+    r"\bgrad_fn=": "the repr of a step of autograd: detach it, or format the number",
+    r"\bText\(\d|<Axes\b|<(matplotlib|torch|module)\b": "what a call returned: end in plt.show()",
+    r"/(home|Users|tmp|root)/|\bsite-packages\b": "a path of this machine",
+    r"<img\b(?![^>]*\bsrc=.data:)": "a picture by its address, which Colab does not find",
     r"%\|": "a progress bar",
     r"data:image/(png|jpe?g)": "an embedded PNG or JPEG",
 }
@@ -52,9 +61,8 @@ def lessons(path: Path) -> list[Any]:
 
 
 def texts(output: Any, *also: str) -> Iterator[str]:
-    """The text of an output: streams, text/plain and the kinds named."""
-    if "text" in output:
-        yield output.text
+    """The text of an output: streams, errors, text/plain and the kinds named."""
+    yield from (output[key] for key in ("text", "evalue") if key in output)
     for kind in ("text/plain", *also):
         if kind in output.get("data", {}):
             yield output.data[kind]
@@ -199,11 +207,47 @@ def test_code_avoids_what_misleads(path: Path) -> None:
             for pattern, what in FORBIDDEN.items():
                 if re.search(pattern, cell.source):
                     yield cell.id, what
-            large = re.search(LARGE, cell.source, re.IGNORECASE)
-            if large and (path.name, cell.id) not in LARGE_CONSTANT:
-                yield cell.id, f"{large.group()}: a finite minus infinity can be outbid, use -inf"
 
     report(path, faults())
+
+
+@each
+def test_code_fills_with_minus_infinity_and_follows_no_order_of_a_set(path: Path) -> None:
+    def faults() -> Iterator[tuple[str, str]]:
+        for cell in lessons(path):
+            large = re.findall(LARGE, cell.source, re.IGNORECASE)
+            nodes = [*ast.walk(ast.parse(cell.source))]
+            large += [ast.unparse(node) for node in nodes if fills_with_a_finite_number(node)]
+            if large and (path.name, cell.id) not in LARGE_CONSTANT:
+                yield cell.id, f"{large[0]}: a finite minus infinity can be outbid, use -inf"
+            for node in filter(follows_the_order_of_a_set, nodes):
+                yield cell.id, f"{ast.unparse(node)}: a set's order is each process's own: sort it"
+
+    report(path, faults())
+
+
+def fills_with_a_finite_number(node: ast.AST) -> bool:
+    """masked_fill(…, -1e-10), say: a negative number written out, however small."""
+    match node:
+        case ast.Call(args=args, keywords=keywords) if called(node) in FILLS:
+            given = [*args, *(keyword.value for keyword in keywords)]
+            negative = [value.operand for value in given if isinstance(value, ast.UnaryOp)]
+            return any(isinstance(number, ast.Constant) for number in negative)
+    return False
+
+
+def follows_the_order_of_a_set(node: ast.AST) -> bool:
+    """A loop over a set, or a list, a dict or a text made of one: sorted(set(…)) is none of it."""
+    match node:
+        case ast.For(iter=iterated):
+            found = [iterated]
+        case ast.ListComp(generators=parts) | ast.DictComp(generators=parts):
+            found = [part.iter for part in parts]
+        case ast.Call(args=found) if called(node) in KEEP_ORDER:
+            pass
+        case _:
+            found = []
+    return any(isinstance(x, ast.Set | ast.SetComp) or called(x) in SETS for x in found)
 
 
 @each

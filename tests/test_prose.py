@@ -10,9 +10,10 @@ from typing import Any
 from urllib.parse import unquote
 
 import chapter_files
+import nbformat
 import pytest
 from chapter_files import ROOT, code_cells
-from guards import each, report
+from guards import CHAPTERS, each, report
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
@@ -25,6 +26,11 @@ SITE_ONLY = {
     r"\{[a-z]+(:[a-z]+)?\}`": "a role",
     r"^\([\w-]+\)=$": "a label",
     r"^\+\+\+": "a block break",
+    r"^% ": "a comment of MyST",
+    r"^: +\S": "a list of definitions",
+    r"\[\^[^\]\s]+\]": "a footnote",
+    r"[\])`]\{[.#]": "an attribute in braces",
+    r"<(?!/?(details|summary)\b)[a-z][^<>]*>": "HTML other than <details>",
 }
 
 
@@ -110,6 +116,28 @@ def test_links_lead_somewhere(path: Path) -> None:
                         yield cell.id, f"a link to {target}: no such heading"
 
     report(path, faults())
+
+
+PAGES = [*CHAPTERS, *sorted((ROOT / "book").glob("*.md"))]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_a_link_called_chapter_n_leads_to_chapter_n(path: Path) -> None:
+    """A chapter moved takes its file's number along, and leaves the words behind."""
+    cells = prose(path) if path.suffix == ".ipynb" else [page(path)]
+
+    def faults() -> Iterator[tuple[str, str]]:
+        for cell in cells:
+            for said, target in re.findall(r"\[chapter (\d+)\]\(([^)]*)\)", cell.source, re.I):
+                if not re.search(rf"(^|/){int(said):02}-[\w-]+\.ipynb(#|$)", target):
+                    yield cell.id, f"chapter {said} leads to {target}"
+
+    report(path, faults())
+
+
+def page(path: Path) -> Any:
+    """A page of the book as one cell."""
+    return nbformat.v4.new_markdown_cell(path.read_text(encoding="utf-8"), id="text")
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "tests/README.md"])

@@ -61,6 +61,26 @@ def test_training_ends_in_training_mode_and_takes_a_doubled_model():
     assert model.token_embedding_table.weight.dtype == torch.float64
 
 
+def test_training_stopped_by_hand_leaves_threads_and_random_numbers_alone():
+    model, state, before = BigramModel(4), torch.get_rng_state(), torch.get_num_threads()
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    torch.set_num_threads(2)
+    try:
+        hook = model.register_forward_pre_hook(stop)
+        with pytest.raises(KeyboardInterrupt):
+            train(model, IDS, steps=5, batch_size=4, lr=0.1)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert torch.equal(torch.get_rng_state(), state)
+    hook.remove()
+    again = train(model, IDS, steps=5, batch_size=4, lr=0.1)
+    assert again == train(BigramModel(4), IDS, steps=5, batch_size=4, lr=0.1)
+
+
 def test_fewer_than_one_step_is_refused():
     with pytest.raises(ValueError, match="steps must be at least 1, not 0"):
         train(BigramModel(4), IDS, steps=0, batch_size=4, lr=0.1)
