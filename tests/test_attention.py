@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -366,7 +367,7 @@ def test_a_mask_may_not_enlarge_the_scores(enlarged):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64, torch.uint8])
 def test_a_mask_of_another_dtype_is_refused_by_name(dtype):
     mask = torch.tril(torch.ones(3, 3, dtype=dtype))
-    with pytest.raises(TypeError, match=rf"torch\.bool, True = may look, got {dtype}"):
+    with pytest.raises(TypeError, match=rf"torch\.bool tensor, True = may look, got {dtype}"):
         attend(randn(3, 4), randn(3, 4), randn(3, 4), mask)
 
 
@@ -427,3 +428,17 @@ def test_a_masked_call_reads_no_values_back():
     out, weights = attend(q, k, v, causal_mask(4, device="meta"))
     assert out.shape == (2, 4, 8)
     assert weights.shape == (2, 4, 4)
+
+
+@pytest.mark.parametrize("other", [[[1.0]], np.ones((1, 1)), None], ids=["list", "array", "None"])
+def test_what_is_no_tensor_is_refused_by_name(other):
+    x = torch.ones(1, 1)
+    kind = type(other).__name__
+    for place, name in enumerate("qkv"):
+        inputs = [x, x, x]
+        inputs[place] = other
+        with pytest.raises(TypeError, match=f"{name} must be a tensor, not {kind}"):
+            attend(*inputs)
+    if other is not None:
+        with pytest.raises(TypeError, match=f"mask must be a torch.bool tensor.* got {kind}"):
+            attend(x, x, x, other)

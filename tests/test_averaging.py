@@ -97,3 +97,9 @@ def test_another_rank_is_refused_with_the_expected_shape(average, shape):
 def test_a_dtype_without_fractions_is_refused_by_name(average, dtype):
     with pytest.raises(TypeError, match=rf"floating point.*{dtype}"):
         average(torch.zeros(1, 2, 3, dtype=dtype))
+
+
+@EVERY_SCHEME
+def test_a_list_is_refused_by_its_type(average):
+    with pytest.raises(TypeError, match="x must be a tensor, not list"):
+        average([[[1.0]]])

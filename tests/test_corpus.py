@@ -530,3 +530,8 @@ def test_a_cache_folder_may_begin_at_home(monkeypatch, tmp_path):
     monkeypatch.setenv("USERPROFILE", str(tmp_path))  # its name on Windows
     monkeypatch.setenv("ATTENTION_LAB_CACHE", "~/texts")
     assert _cache.path_of_text() == tmp_path / "texts" / "tinyshakespeare.txt"
+
+
+def test_ids_in_a_list_are_no_tensor():
+    with pytest.raises(TypeError, match="ids must be a tensor, not list: encode makes one"):
+        split([1, 2, 3])

@@ -218,3 +218,9 @@ def test_the_spread_of_the_embeddings_alone_is_scaled():
     for name, weight in plain.items():
         factor = 0.02 if "embedding" in name else 1.0
         torch.testing.assert_close(small[name], factor * weight, rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("other", ["hou", [[1, 2]], None])
+def test_what_is_no_tensor_is_refused_by_its_type(model, other):
+    with pytest.raises(TypeError, match=f"idx must be a tensor .* not {type(other).__name__}"):
+        model(other)

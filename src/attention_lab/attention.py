@@ -68,6 +68,9 @@ def _softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
 
 def check_qkv(q: Tensor, k: Tensor, v: Tensor) -> None:
     """Raise unless q, k and v fit together: TypeError for a dtype, ValueError for a shape."""
+    for name, given in (("q", q), ("k", k), ("v", v)):
+        if not isinstance(given, Tensor):
+            raise TypeError(f"{name} must be a tensor, not {type(given).__name__}")
     shapes = f"q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}"
     if min(q.dim(), k.dim(), v.dim()) < 2:
         raise ValueError(f"q, k and v need at least two axes, (..., T, hs), got {shapes}")
@@ -84,8 +87,9 @@ def check_qkv(q: Tensor, k: Tensor, v: Tensor) -> None:
 
 
 def _check_mask(mask: Tensor, shape: torch.Size) -> None:
-    if mask.dtype != torch.bool:
-        raise TypeError(f"mask must be torch.bool, True = may look, got {mask.dtype}")
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+        got = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
+        raise TypeError(f"mask must be a torch.bool tensor, True = may look, got {got}")
     pairs = zip(reversed(mask.shape), reversed(shape), strict=False)
     if mask.dim() > len(shape) or any(m not in (1, n) for m, n in pairs):
         between = "None, " * max(1, len(shape) - 2)

@@ -53,6 +53,8 @@ def average_softmax(x: Tensor) -> Tensor:
 
 
 def _check(x: Tensor) -> None:
+    if not isinstance(x, Tensor):
+        raise TypeError(f"x must be a tensor, not {type(x).__name__}")
     if x.dim() != 3:
         raise ValueError(f"x must have the shape (B, T, C), got {tuple(x.shape)}")
     if not x.is_floating_point():

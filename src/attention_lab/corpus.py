@@ -156,7 +156,9 @@ def sample_batch(
 
 
 def flat(ids: Tensor) -> Tensor:
-    """`ids` when it is a 1-D integer tensor (or an empty one); else ValueError says what it is."""
+    """`ids` when it is a 1-D integer tensor (or an empty one); else an error says what it is."""
+    if not isinstance(ids, Tensor):
+        raise TypeError(f"ids must be a tensor, not {type(ids).__name__}: encode makes one")
     if ids.shape == (0,):
         return ids.long()
     if ids.ndim != 1 or ids.dtype == torch.bool or ids.is_floating_point() or ids.is_complex():

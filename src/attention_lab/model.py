@@ -118,6 +118,8 @@ class CharModel(nn.Module):
 
 def _check_ids(idx: Tensor, targets: Tensor | None, vocab_size: int) -> None:
     """Targets must have the shape of idx (B, T), and every id a row in the table."""
+    if not isinstance(idx, Tensor):
+        raise TypeError(f"idx must be a tensor (B, T), not {type(idx).__name__}")
     if targets is not None and targets.shape != idx.shape:
         shapes = f"{tuple(targets.shape)} and {tuple(idx.shape)}"
         raise ValueError(f"targets must have the shape of idx, (B, T), not {shapes}")
