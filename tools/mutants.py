@@ -166,6 +166,7 @@ def failures(tests: list[str], mutant: Mutant | None = None) -> list[str]:
         except EOFError:
             return [*tests, "the process died"]
         finally:
+            process.join(5)  # seconds; with its answer given it ends by itself, and tidies up
             process.kill()
             process.join()
     return failed
